@@ -1,0 +1,1 @@
+"""The core library: pure domain and policy, ports, and the shells that every service shares."""

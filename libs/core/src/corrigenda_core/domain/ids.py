@@ -1,0 +1,46 @@
+"""Typed identifiers: opaque text in the domain, UUIDs in storage and on the wire."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import NewType
+
+TeamId = NewType("TeamId", str)
+ProfileId = NewType("ProfileId", str)
+KeyId = NewType("KeyId", str)
+FragmentId = NewType("FragmentId", str)
+StatementId = NewType("StatementId", str)
+"""The id of an observation; an entailed observation of modality ``statement`` is a statement under the same id."""
+EntityId = NewType("EntityId", str)
+PredicateKey = NewType("PredicateKey", str)
+RelationshipId = NewType("RelationshipId", str)
+SupportId = NewType("SupportId", str)
+ReferenceId = NewType("ReferenceId", str)
+TransitionId = NewType("TransitionId", str)
+DecisionId = NewType("DecisionId", str)
+ItemId = NewType("ItemId", str)
+IngestId = NewType("IngestId", str)
+ConflictId = NewType("ConflictId", str)
+PositionId = NewType("PositionId", str)
+EventId = NewType("EventId", str)
+IdempotencyKey = NewType("IdempotencyKey", str)
+
+_COUNTER_MASK = (1 << 62) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdRange:
+    """A run of ids that a planner may hand out: the ``base`` UUIDv7 and those counted up from it.
+
+    Planners are pure, so they cannot draw ids; the shell draws one UUIDv7 (RFC 9562) and the planner counts on from it
+    inside its 62 random bits. Ids of one range are ordered and distinct; those of two ranges collide with the
+    probability of two random UUIDv7 values of one millisecond.
+    """
+
+    base: uuid.UUID
+
+    def nth(self, n: int) -> str:
+        """The ``n``-th id of the range, ``n >= 0``, as canonical UUID text."""
+        counted = (self.base.int & _COUNTER_MASK) + n & _COUNTER_MASK
+        return str(uuid.UUID(int=(self.base.int & ~_COUNTER_MASK) | counted))

@@ -1,0 +1,67 @@
+"""What a relationship points at: an entity, or a canonical typed value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from corrigenda_core.domain.ids import EntityId, PredicateKey
+
+
+class ValueType(StrEnum):
+    """The types a value can have."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    INSTANT = "instant"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityObject:
+    """An entity of the same team as object."""
+
+    entity_id: EntityId
+
+    @property
+    def key(self) -> str:
+        """Text that is equal exactly for equal objects."""
+        return f"entity:{self.entity_id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueObject:
+    """A typed scalar in normal form: values are equal if type, normal form and unit are.
+
+    ``display`` is how the first author wrote it and takes no part in equality (see `key`).
+    """
+
+    type: ValueType
+    canonical: str
+    unit: str = ""
+    display: str = ""
+
+    @property
+    def key(self) -> str:
+        """Text that is equal exactly for equal values."""
+        return f"{self.type.value}:{self.unit}:{self.canonical}"
+
+
+Object = EntityObject | ValueObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """Where the values of a cardinality-one state compete; the team is implied, because nothing crosses a team."""
+
+    subject_id: EntityId
+    predicate: PredicateKey
+    scope: str = ""
+
+
+class Polarity(StrEnum):
+    """Whether a statement asserts or denies."""
+
+    POSITIVE = "+"
+    NEGATIVE = "-"

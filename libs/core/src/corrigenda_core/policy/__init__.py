@@ -1,0 +1,1 @@
+"""Pure decisions, one rule family per file, each citing its rule ids."""

@@ -1,0 +1,1 @@
+"""Protocols that shells implement: stores, clock, ids, providers."""

@@ -1,0 +1,1 @@
+"""Verifier, extractor, judge and embedder: local defaults and adapters."""

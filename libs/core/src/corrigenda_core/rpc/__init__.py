@@ -1,0 +1,1 @@
+"""The gRPC kit: server, client, interceptors, status mapping, validation from descriptors."""

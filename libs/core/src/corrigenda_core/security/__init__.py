@@ -1,0 +1,1 @@
+"""Keys, scopes and the authenticated caller."""

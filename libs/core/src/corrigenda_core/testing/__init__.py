@@ -1,0 +1,1 @@
+"""Fakes, factories and strategies that tests and tools share."""

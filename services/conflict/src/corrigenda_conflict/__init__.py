@@ -1,0 +1,1 @@
+"""The conflict service: cases, review items, and the reviewer process."""

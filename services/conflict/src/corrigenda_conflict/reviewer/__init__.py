@@ -1,0 +1,1 @@
+"""The reviewer process: schedule, claims, worker."""

@@ -1,0 +1,1 @@
+"""The ingest service: owner-authored writes and administration."""

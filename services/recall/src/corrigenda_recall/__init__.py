@@ -1,0 +1,1 @@
+"""The recall service: read-only answers on both time axes, and the indexer process."""

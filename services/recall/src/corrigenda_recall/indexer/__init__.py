@@ -1,0 +1,1 @@
+"""The indexer process: search documents and embeddings."""
