@@ -172,6 +172,11 @@ def command_contract() -> int:
     return status
 
 
+def command_rules(*arguments: str) -> int:
+    """Derives docs/RULES.md from docstrings and test markers; ``--check`` fails if it is out of date."""
+    return run(sys.executable, "docs/rules_index.py", *arguments)
+
+
 def command_lock() -> int:
     """Resolves the dependencies anew and writes both lock files (hashes, no host names: docs/adr/0001)."""
     must(uv(), "lock", "--quiet", "--upgrade")
@@ -204,6 +209,7 @@ COMMANDS = {
     "generate": (command_generate, "generate code from the protos [--check]"),
     "bench": (command_bench, "run a benchmark: bench AREA NAME [options]"),
     "corrigenda": (command_cli, "run the corrigenda command with the arguments given"),
+    "rules": (command_rules, "derive docs/RULES.md [--check]"),
     "lock": (command_lock, "resolve the dependencies anew and write the lock files"),
 }
 
