@@ -1,0 +1,124 @@
+"""What an author submits: evidence, and optionally what it proposes that the evidence says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from corrigenda_core.domain.evidence import Authority, SourceType
+from corrigenda_core.domain.ids import ConflictId, EntityId, FragmentId, IdempotencyKey, RelationshipId
+from corrigenda_core.domain.objects import Polarity, ValueType
+from corrigenda_core.domain.time import Instant, TextSpan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceInput:
+    """One piece of evidence as submitted; ``authority`` is what the author claims.
+
+    ``occurred_at_offset_minutes`` keeps the offset that the author wrote beside the instant in UTC.
+    """
+
+    content: str
+    source_type: SourceType
+    authority: Authority
+    source_group: str | None = None
+    source_key: str | None = None
+    source_revision: str | None = None
+    previous_source_revision: str | None = None
+    supersedes_fragment_ids: tuple[FragmentId, ...] = ()
+    derived_from_fragment_ids: tuple[FragmentId, ...] = ()
+    occurred_at: Instant | None = None
+    labels: tuple[str, ...] = ()
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedEntity:
+    """An entity that a proposal mentions under ``ref``."""
+
+    ref: str
+    name: str
+    kind: str
+    aliases: tuple[str, ...] = ()
+    context: tuple[tuple[str, str], ...] = ()
+    known_entity_id: EntityId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedValue:
+    """A typed value as its author wrote it, before normalisation."""
+
+    type: ValueType
+    text: str
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityRef:
+    """An object that is an entity of the same proposal."""
+
+    ref: str
+
+
+class Modality(StrEnum):
+    """How the text puts it; only a statement can enter a timeline."""
+
+    STATEMENT = "statement"
+    QUESTION = "question"
+    PLAN = "plan"
+    SPECULATION = "speculation"
+    QUOTATION = "quotation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitedSpan:
+    """A span of one evidence item, in code points."""
+
+    evidence_index: int
+    span: TextSpan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectionTarget:
+    """The relationship that a statement says was wrong; no expected version means the current one."""
+
+    relationship_id: RelationshipId
+    expected_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictContext:
+    """The live case that a statement answers, at the version its author saw; none means the current one."""
+
+    conflict_id: ConflictId
+    expected_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedRelationship:
+    """One relationship that the author proposes, its quotes already resolved to spans."""
+
+    proposal_id: str
+    subject_ref: str
+    predicate: str
+    object: EntityRef | ProposedValue
+    polarity: Polarity = Polarity.POSITIVE
+    modality: Modality = Modality.STATEMENT
+    valid_from: Instant | None = None
+    valid_to: Instant | None = None
+    scope: str = ""
+    spans: tuple[CitedSpan, ...]
+    comment: str = ""
+    correction_target: CorrectionTarget | None = None
+    conflict_context: ConflictContext | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """One call of Remember: evidence, what it is proposed to say, and the caller's idempotency key."""
+
+    evidence: tuple[EvidenceInput, ...]
+    entities: tuple[ProposedEntity, ...] = ()
+    relationships: tuple[ProposedRelationship, ...] = ()
+    metadata: tuple[tuple[str, str], ...] = ()
+    idempotency_key: IdempotencyKey
