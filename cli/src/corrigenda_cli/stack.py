@@ -1,0 +1,153 @@
+"""A whole local stack: PostgreSQL, the migrated schema, three services, the reviewer and the indexer.
+
+Started in the order of their dependence, stopped in the reverse order, each by its own pid. Used by ``corrigenda up``
+(a kept directory and fixed ports) and ``corrigenda demo`` (a throw-away directory and free ports).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from corrigenda_cli.child import Child, start_child
+from corrigenda_cli.local_secrets import LocalSecrets, load_or_make
+from corrigenda_core.persistence.embedded import EmbeddedPostgres
+from corrigenda_core.persistence.migrate import migrate
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessSpec:
+    """One process of the stack: its module, its database role, and its default port if it serves."""
+
+    name: str
+    module: str
+    role: str
+    port: int | None = None
+
+
+PROCESSES = (
+    ProcessSpec(name="ingest", module="corrigenda_ingest", role="corrigenda_ingest", port=7101),
+    ProcessSpec(name="conflict", module="corrigenda_conflict", role="corrigenda_conflict", port=7102),
+    ProcessSpec(name="recall", module="corrigenda_recall", role="corrigenda_recall", port=7103),
+    ProcessSpec(name="reviewer", module="corrigenda_conflict.reviewer", role="corrigenda_reviewer"),
+    ProcessSpec(name="indexer", module="corrigenda_recall.indexer", role="corrigenda_indexer"),
+)
+
+
+def role_url(url: str, role: str, password: str) -> str:
+    """``url`` with another user and password."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{quote(role)}:{quote(password)}@{host}"))
+
+
+@dataclass(kw_only=True)
+class Stack:
+    """A local stack under ``directory``; an async context manager that starts and stops it.
+
+    ``database_url`` selects a real server (its user must be able to make roles and extensions); ``None`` starts the
+    embedded one. ``free_ports`` lets the system choose. ``without`` names processes that are not started.
+    """
+
+    directory: Path
+    database_url: str | None = None
+    free_ports: bool = False
+    without: Sequence[str] = ()
+    fsync: bool = True
+    say: Say = lambda _: None
+    secrets: LocalSecrets = field(init=False)
+    children: dict[str, Child] = field(init=False, default_factory=dict)
+    admin_url: str = field(init=False, default="")
+    _exit: AsyncExitStack = field(init=False, default_factory=AsyncExitStack)
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._start()
+        except BaseException:
+            await self._exit.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._exit.aclose()
+
+    def address(self, name: str) -> str:
+        """``host:port`` of a service."""
+        return self.children[name].facts["address"]
+
+    def url(self, role: str) -> str:
+        """The database URL of a role."""
+        return role_url(self.admin_url, role, self.secrets.role_passwords[role])
+
+    @property
+    def logs(self) -> Path:
+        """The folder of the processes' logs."""
+        return self.directory / "logs"
+
+    async def start_process(self, name: str) -> Child:
+        """Starts one process of the stack (again) and waits until it is ready."""
+        (spec,) = [spec for spec in PROCESSES if spec.name == name]
+        child = await start_child(
+            name=spec.name,
+            module=spec.module,
+            environment=self._environment(spec),
+            log_file=self.logs / f"{spec.name}.log",
+        )
+        self.children[name] = child
+        return child
+
+    async def any_child_ended(self) -> Child:
+        """Waits until a process of the stack ends, and returns it."""
+        waiting = {asyncio.create_task(child.wait()): child for child in self.children.values()}
+        done, pending = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for task in pending:
+            task.cancel()
+        return waiting[done.pop()]
+
+    async def _start(self) -> None:
+        self.logs.mkdir(parents=True, exist_ok=True)
+        self.secrets = load_or_make(self.directory / "secrets.json")
+        if self.database_url is None:
+            self.say("starting PostgreSQL")
+            server = EmbeddedPostgres(self.directory / "postgres", fsync=self.fsync)
+            self.admin_url = await self._exit.enter_async_context(server) and server.url
+        else:
+            self.admin_url = self.database_url
+        self.say("bringing the schema up to date")
+        await asyncio.to_thread(migrate, self.admin_url, role_passwords=self.secrets.role_passwords)
+        self._exit.push_async_callback(self._stop_children)
+        names = [spec.name for spec in PROCESSES if spec.name not in self.without]
+        self.say(f"starting {', '.join(names)}")
+        async with asyncio.TaskGroup() as group:
+            for name in names:
+                group.create_task(self.start_process(name))
+
+    async def _stop_children(self) -> None:
+        """Services first, so that nothing new is taken, then the workers."""
+        for spec in PROCESSES:
+            child = self.children.pop(spec.name, None)
+            if child is not None:
+                self.say(f"stopping {spec.name}")
+                await child.stop()
+
+    def _environment(self, spec: ProcessSpec) -> dict[str, str]:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("CORRIGENDA_DATABASE")}
+        environment |= {
+            "CORRIGENDA_DATABASE_URL": self.url(spec.role),
+            "CORRIGENDA_KEY_PEPPER": self.secrets.key_pepper,
+            "CORRIGENDA_PAGE_TOKEN_KEY": self.secrets.page_token_key,
+        }
+        if spec.port is not None:
+            environment["CORRIGENDA_LISTEN"] = f"127.0.0.1:{0 if self.free_ports else spec.port}"
+        return environment
