@@ -1,0 +1,115 @@
+"""Brings a database to the newest schema: extensions, roles, then the migrations as the role that owns the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+
+import psycopg
+from alembic import command
+from alembic.config import Config
+from psycopg import errors
+from sqlalchemy import create_engine
+from sqlalchemy.pool import NullPool
+
+from corrigenda_core.persistence.migration_steps import migrations_folder
+from corrigenda_core.persistence.roles import MIGRATOR, ensure_roles
+
+OLDEST_SERVER = 15
+EXTENSIONS = ("btree_gist", "pg_trgm", "unaccent", "vector")
+OLDEST_VECTOR = (0, 8)
+MIGRATION_LOCK = 0x636F7272
+LOCK_TIMEOUT = "5s"
+
+
+class MigrationRefused(Exception):
+    """The database cannot be migrated as it is; the message says what somebody has to do."""
+
+
+def migrate(url: str, *, role_passwords: Mapping[str, str] | None = None, revision: str = "head") -> None:
+    """Prepares extensions and roles and applies all migrations up to ``revision``.
+
+    ``url`` is a libpq URL or keyword string of a role that may make extensions and roles, or for which both are there.
+    ``role_passwords`` sets passwords (login role name -> password); roles that it does not name keep theirs.
+
+    Raises:
+        MigrationRefused: server or extension too old, missing, or not permitted.
+        RolesRefused: roles missing and not permitted.
+    """
+    with _migrating(url, role_passwords or {}) as config:
+        command.upgrade(config, revision)
+
+
+def downgrade(url: str, revision: str) -> None:
+    """Takes migrations back down to ``revision`` (``base``: all); extensions and roles stay."""
+    with _migrating(url, {}) as config:
+        command.downgrade(config, revision)
+
+
+@contextmanager
+def _migrating(url: str, role_passwords: Mapping[str, str]) -> Iterator[Config]:
+    """An alembic configuration on a prepared connection; one migration of a database at a time."""
+    with psycopg.connect(url, autocommit=True) as lock:
+        # Two starts of a stack may migrate at once: the second one waits and finds nothing left to do.
+        lock.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
+        _check_server(lock)
+        ensure_roles(lock, role_passwords)
+        _ensure_extensions(lock)
+        _ensure_schema_rights(lock)
+        with _as_migrator(url) as config:
+            yield config
+
+
+@contextmanager
+def _as_migrator(url: str) -> Iterator[Config]:
+    engine = create_engine("postgresql+psycopg://", creator=partial(psycopg.connect, url), poolclass=NullPool)
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"SET ROLE {MIGRATOR}")
+        # A migration that cannot have its lock at once gives way instead of queueing traffic behind itself.
+        connection.exec_driver_sql(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
+        connection.commit()
+        config = Config(attributes={"connection": connection})
+        config.set_main_option("script_location", str(migrations_folder()))
+        config.set_main_option("path_separator", "os")
+        yield config
+
+
+def _check_server(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+    version = connection.info.server_version
+    if version < OLDEST_SERVER * 10_000:
+        raise MigrationRefused(f"PostgreSQL {OLDEST_SERVER} or newer is needed, this is {version // 10_000}")
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise MigrationRefused(f"a database in UTF8 is needed, this one is in {encoding}")
+
+
+def _ensure_extensions(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+    for name in EXTENSIONS:
+        try:
+            connection.execute(f"CREATE EXTENSION IF NOT EXISTS {name} SCHEMA public")
+        except errors.InsufficientPrivilege as refused:
+            raise MigrationRefused(
+                f"the extension {name} is missing and the connecting role may not make it; "
+                f"have a superuser run in this database: CREATE EXTENSION {name} SCHEMA public;"
+            ) from refused
+        except (errors.UndefinedFile, errors.FeatureNotSupported) as missing:
+            raise MigrationRefused(f"the server has no extension {name}: install it on the server") from missing
+    (version,) = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone() or ("0",)
+    if tuple(int(part) for part in str(version).split(".")[:2]) < OLDEST_VECTOR:
+        raise MigrationRefused(
+            f"pgvector {'.'.join(map(str, OLDEST_VECTOR))} or newer is needed, this is {version}: "
+            "have a superuser run: ALTER EXTENSION vector UPDATE;"
+        )
+
+
+def _ensure_schema_rights(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+    try:
+        connection.execute(f"GRANT USAGE, CREATE ON SCHEMA public TO {MIGRATOR} WITH GRANT OPTION")
+        # Databases older than PostgreSQL 15 let everyone make objects here: our functions must not meet foreign ones.
+        connection.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    except errors.InsufficientPrivilege as refused:
+        raise MigrationRefused(
+            "the connecting role may not grant rights on the schema public; have the owner of the database run: "
+            f"GRANT USAGE, CREATE ON SCHEMA public TO {MIGRATOR} WITH GRANT OPTION;"
+        ) from refused

@@ -1,0 +1,77 @@
+"""Evidence: submissions, verbatim fragments and their occurrences."""
+
+from __future__ import annotations
+
+from sqlalchemy import CheckConstraint, Numeric, Text, Uuid
+from sqlalchemy.dialects.postgresql import BYTEA, JSONB
+
+from corrigenda_core.domain.evidence import Authority, ScanVerdict, SourceType
+from corrigenda_core.persistence.tables.columns import (
+    INSTANT,
+    TEXTS,
+    UUIDS,
+    digest,
+    index,
+    ledgered,
+    member_of,
+    optional,
+    refers,
+    required,
+    team_table,
+)
+
+CONTENT_MAX_BYTES = 64 * 1024
+
+ingests = team_table(
+    "ingests",
+    required("ingest_id", Uuid),
+    required("profile_id", Uuid),
+    required("result", BYTEA, "the response message of the submission, serialised"),
+    *ledgered(),
+    refers(["profile_id"], "profiles"),
+    index("ingests_profile_id_idx", "profile_id", serves="submissions of a profile; foreign key to profiles"),
+    key=("ingest_id",),
+    comment="One submission and what became of it.",
+)
+
+evidence_fragments = team_table(
+    "evidence_fragments",
+    required("fragment_id", Uuid),
+    required("ingest_id", Uuid),
+    required("author_id", Uuid),
+    required("content", Text, "verbatim"),
+    *digest("content_sha256"),
+    *digest("normal_sha256", nullable=True),
+    *member_of("source_type", SourceType),
+    *member_of("claimed_authority", Authority),
+    optional("source_group", Text),
+    optional("source_key", Text),
+    optional("source_revision", Text),
+    optional("previous_source_revision", Text),
+    required("supersedes_fragment_ids", UUIDS),
+    required("derived_from_fragment_ids", UUIDS),
+    required("near_duplicate_fragment_ids", UUIDS, "fragments recorded before that are nearly the same text"),
+    required("inherited_labels", TEXTS, "labels of independence beyond group and key, fixed at ingest"),
+    optional("occurred_at", INSTANT),
+    required("labels", TEXTS),
+    required("metadata", JSONB),
+    optional("confidence", Numeric, "stored and shown, never counted"),
+    *member_of("scan_verdict", ScanVerdict),
+    required("scan_findings", JSONB),
+    *ledgered(),
+    CheckConstraint(f"octet_length(content) BETWEEN 1 AND {CONTENT_MAX_BYTES}", name="content_length"),
+    CheckConstraint("content_sha256 = sha256(convert_to(content, 'UTF8'))", name="content_sha256"),
+    CheckConstraint("(source_key IS NULL) = (source_revision IS NULL)", name="source_revision"),
+    CheckConstraint("previous_source_revision IS NULL OR source_key IS NOT NULL", name="previous_source_revision"),
+    refers(["ingest_id"], "ingests"),
+    refers(["author_id"], "profiles", ["profile_id"]),
+    index("evidence_fragments_ingest_id_idx", "ingest_id", serves="fragments of a submission; foreign key to ingests"),
+    index(
+        "evidence_fragments_author_id_idx",
+        "author_id",
+        "content_sha256",
+        serves="exact resubmission by the same author; foreign key to profiles",
+    ),
+    key=("fragment_id",),
+    comment="Immutable verbatim text with its author and its source.",
+)
