@@ -12,6 +12,8 @@ KeyId = NewType("KeyId", str)
 FragmentId = NewType("FragmentId", str)
 StatementId = NewType("StatementId", str)
 """The id of an observation; an entailed observation of modality ``statement`` is a statement under the same id."""
+ProposalId = NewType("ProposalId", str)
+"""The caller's own name for a proposed relationship, unique inside its submission."""
 EntityId = NewType("EntityId", str)
 PredicateKey = NewType("PredicateKey", str)
 RelationshipId = NewType("RelationshipId", str)
