@@ -85,6 +85,15 @@ class SupportDecisionKind(StrEnum):
     REINSTATE = "reinstate"
 
 
+class Impediment(StrEnum):
+    """Why a fragment carries nothing at the moment, whatever the decisions on its supports say."""
+
+    QUARANTINED = "quarantined"
+    RETIRED = "retired"
+    ERASED = "erased"
+    REVISION_SUPERSEDED = "revision_superseded"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupportDecision:
     """One append-only decision that switches a support; the last one counts."""
