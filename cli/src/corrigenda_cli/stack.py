@@ -16,10 +16,11 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from corrigenda_cli.child import Child, start_child
-from corrigenda_cli.local_secrets import LocalSecrets, load_or_make
 from corrigenda_core.persistence.embedded import EmbeddedPostgres
 from corrigenda_core.persistence.migrate import migrate
+
+from corrigenda_cli.child import Child, start_child
+from corrigenda_cli.local_secrets import LocalSecrets, load_or_make
 
 Say = Callable[[str], None]
 
@@ -121,7 +122,7 @@ class Stack:
         if self.database_url is None:
             self.say("starting PostgreSQL")
             server = EmbeddedPostgres(self.directory / "postgres", fsync=self.fsync)
-            self.admin_url = await self._exit.enter_async_context(server) and server.url
+            self.admin_url = (await self._exit.enter_async_context(server)).url
         else:
             self.admin_url = self.database_url
         self.say("bringing the schema up to date")

@@ -42,6 +42,10 @@ class IdRange:
 
     base: uuid.UUID
 
+    def part(self, k: int) -> IdRange:
+        """The ``k``-th part of the range, ``k >= 0``: room for 2**20 ids of a planner that another one calls."""
+        return IdRange(base=uuid.UUID(self.nth(k << 20)))
+
     def nth(self, n: int) -> str:
         """The ``n``-th id of the range, ``n >= 0``, as canonical UUID text."""
         counted = (self.base.int & _COUNTER_MASK) + n & _COUNTER_MASK

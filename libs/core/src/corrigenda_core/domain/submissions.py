@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from corrigenda_core.domain.evidence import Authority, SourceType
-from corrigenda_core.domain.ids import ConflictId, EntityId, FragmentId, IdempotencyKey, RelationshipId
+from corrigenda_core.domain.ids import ConflictId, EntityId, FragmentId, IdempotencyKey, ProposalId, RelationshipId
 from corrigenda_core.domain.objects import Polarity, ValueType
-from corrigenda_core.domain.time import Instant, TextSpan
+from corrigenda_core.domain.time import Instant
+from corrigenda_core.domain.verification import CitedSpan, Modality
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,24 +60,6 @@ class EntityRef:
     ref: str
 
 
-class Modality(StrEnum):
-    """How the text puts it; only a statement can enter a timeline."""
-
-    STATEMENT = "statement"
-    QUESTION = "question"
-    PLAN = "plan"
-    SPECULATION = "speculation"
-    QUOTATION = "quotation"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CitedSpan:
-    """A span of one evidence item, in code points."""
-
-    evidence_index: int
-    span: TextSpan
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectionTarget:
     """The relationship that a statement says was wrong; no expected version means the current one."""
@@ -98,7 +80,7 @@ class ConflictContext:
 class ProposedRelationship:
     """One relationship that the author proposes, its quotes already resolved to spans."""
 
-    proposal_id: str
+    proposal_id: ProposalId
     subject_ref: str
     predicate: str
     object: EntityRef | ProposedValue

@@ -1,0 +1,59 @@
+"""Decisions that shape one owner's timeline: what the fold reads beside the statements themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from corrigenda_core.domain.ids import DecisionId, StatementId
+from corrigenda_core.domain.relationships import Closing
+from corrigenda_core.domain.time import Instant, TimeBasis
+
+
+class RemovalReason(StrEnum):
+    """Why a statement has left the timeline."""
+
+    REJECTED = "rejected"
+    RETRACTED = "retracted"
+    CORRECTED = "corrected"
+    MERGED = "merged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """A statement is out of the timeline while this decision stands."""
+
+    decision_id: DecisionId
+    statement_id: StatementId
+    reason: RemovalReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FacetAssignment:
+    """A statement stands in this facet of its slot; without one the fold finds its facet."""
+
+    decision_id: DecisionId
+    statement_id: StatementId
+    facet: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenStart:
+    """A statement without a known start got one from the decision that settled it."""
+
+    decision_id: DecisionId
+    statement_id: StatementId
+    at: Instant
+    basis: TimeBasis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distinction:
+    """Two statements were told apart by keep_both: the pair is never asked about again."""
+
+    decision_id: DecisionId
+    first: StatementId
+    second: StatementId
+
+
+TimelineDecision = Removal | FacetAssignment | GivenStart | Distinction | Closing
