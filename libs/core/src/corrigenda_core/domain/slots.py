@@ -1,4 +1,4 @@
-"""What a planner reads of one slot: every owner's rows, statements, supports and decisions, and the slot's live cases."""
+"""What a planner reads of one slot: all owners' rows, statements, supports, decisions, and its live cases."""
 
 from __future__ import annotations
 
