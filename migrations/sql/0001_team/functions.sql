@@ -6,7 +6,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RAISE EXCEPTION USING
         ERRCODE = 'ZC001',
-        MESSAGE = format('%s on %s is refused: its rows are written once', TG_OP, TG_TABLE_NAME),
+        MESSAGE = format('%s on %s is refused: the table keeps its rows', TG_OP, TG_TABLE_NAME),
         TABLE = TG_TABLE_NAME;
 END
 $$;

@@ -3,8 +3,9 @@
 GRANT USAGE ON SCHEMA public TO corrigenda_ingest, corrigenda_conflict, corrigenda_reviewer, corrigenda_recall,
     corrigenda_indexer, corrigenda_definer, corrigenda_search, corrigenda_backup, corrigenda_auditor;
 
-GRANT SELECT ON teams, team_clock, profiles TO corrigenda_ingest, corrigenda_conflict, corrigenda_reviewer,
-    corrigenda_recall, corrigenda_indexer;
+GRANT SELECT ON teams, team_clock TO corrigenda_ingest, corrigenda_conflict, corrigenda_reviewer, corrigenda_recall,
+    corrigenda_indexer;
+GRANT SELECT ON profiles TO corrigenda_ingest, corrigenda_conflict, corrigenda_recall;
 GRANT SELECT ON ledger TO corrigenda_ingest, corrigenda_conflict, corrigenda_reviewer, corrigenda_recall;
 GRANT INSERT ON ledger TO corrigenda_ingest, corrigenda_conflict, corrigenda_reviewer;
 GRANT UPDATE (revision, closed_at, ledger_head) ON team_clock
@@ -13,15 +14,17 @@ GRANT SELECT, INSERT ON idempotency_records TO corrigenda_ingest, corrigenda_con
 
 -- The admin service is served by ingest; teams themselves are made by the migrator.
 GRANT UPDATE (name, review_period_days, review_start_minute, time_zone, trusts_declared_groups, clock_mode, driven_now,
-    revision, recorded_at) ON teams TO corrigenda_ingest;
+    version, opened_at, revision, recorded_at) ON teams TO corrigenda_ingest;
 GRANT INSERT, UPDATE (name, revision, recorded_at) ON profiles TO corrigenda_ingest;
 GRANT SELECT, INSERT, UPDATE (revoked_at, revision, recorded_at) ON api_keys TO corrigenda_ingest;
 
 GRANT SELECT, INSERT ON ingests, evidence_fragments TO corrigenda_ingest;
 GRANT SELECT ON evidence_fragments TO corrigenda_conflict, corrigenda_recall, corrigenda_indexer;
 
-GRANT SELECT ON teams, team_clock, profiles, api_keys, ledger, idempotency_records, ingests, evidence_fragments
-TO corrigenda_backup, corrigenda_auditor;
+GRANT SELECT ON ALL TABLES IN SCHEMA public TO corrigenda_backup, corrigenda_auditor;
+-- Every service checks at its start that the schema is the one it was built for.
+GRANT SELECT ON alembic_version TO corrigenda_ingest, corrigenda_conflict, corrigenda_reviewer, corrigenda_recall,
+    corrigenda_indexer;
 
 -- The owners of the definer functions see every team, in the tables and columns that their functions read.
 CREATE POLICY definer_authenticates ON api_keys FOR SELECT TO corrigenda_definer USING (true);

@@ -7,19 +7,27 @@ CREATE TABLE teams (
     trusts_declared_groups BOOLEAN NOT NULL,
     clock_mode TEXT NOT NULL,
     driven_now TIMESTAMP WITH TIME ZONE,
+    version INTEGER NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    opened_at TIMESTAMP WITH TIME ZONE NOT NULL,
     revision BIGINT NOT NULL,
     recorded_at TIMESTAMP WITH TIME ZONE NOT NULL,
     CONSTRAINT teams_pkey PRIMARY KEY (team_id),
     CONSTRAINT teams_clock_mode_check CHECK (clock_mode IN ('driven', 'open')),
     CONSTRAINT teams_review_period_days_check CHECK (review_period_days BETWEEN 1 AND 30),
     CONSTRAINT teams_review_start_minute_check CHECK (review_start_minute BETWEEN 0 AND 1439),
-    CONSTRAINT teams_driven_now_check CHECK ((clock_mode = 'driven') = (driven_now IS NOT NULL))
+    CONSTRAINT teams_driven_now_check CHECK ((clock_mode = 'driven') = (driven_now IS NOT NULL)),
+    CONSTRAINT teams_opened_at_check CHECK ((clock_mode = 'driven') = (opened_at = 'infinity')),
+    CONSTRAINT teams_version_check CHECK (version >= 1)
 );
 
 COMMENT ON TABLE teams IS 'One isolation boundary with its policy.';
 COMMENT ON COLUMN teams.review_start_minute IS 'local minute of the day at which the nightly run starts';
 COMMENT ON COLUMN teams.time_zone IS 'IANA name';
 COMMENT ON COLUMN teams.driven_now IS 'the time of a driven clock; NULL once the team is open';
+COMMENT ON COLUMN teams.version IS 'version of the policy; an update names it';
+COMMENT ON COLUMN teams.created_at IS 'real time';
+COMMENT ON COLUMN teams.opened_at IS 'real time; infinity: not opened';
 
 CREATE TABLE ledger (
     team_id UUID NOT NULL,
@@ -36,8 +44,10 @@ CREATE TABLE ledger (
     CONSTRAINT ledger_change_hash_length_check CHECK (octet_length(change_hash) = 32),
     CONSTRAINT ledger_hash_length_check CHECK (octet_length(hash) = 32),
     CONSTRAINT ledger_actor_kind_check CHECK (actor_kind IN ('profile', 'reviewer', 'judge', 'operator')),
+    CONSTRAINT ledger_actor_profile_id_check CHECK (CASE actor_kind WHEN 'profile' THEN actor_profile_id IS NOT NULL WHEN 'reviewer' THEN actor_profile_id IS NULL ELSE true END),
     CONSTRAINT ledger_revision_check CHECK (revision >= 1),
-    CONSTRAINT ledger_team_id_fkey FOREIGN KEY(team_id) REFERENCES teams (team_id)
+    CONSTRAINT ledger_team_id_fkey FOREIGN KEY(team_id) REFERENCES teams (team_id),
+    CONSTRAINT ledger_recorded_at_key UNIQUE (team_id, recorded_at)
 );
 
 COMMENT ON TABLE ledger IS 'The hash chain: one immutable link per revision.';
@@ -75,8 +85,10 @@ CREATE TABLE api_keys (
     team_id UUID NOT NULL,
     key_id UUID NOT NULL,
     profile_id UUID NOT NULL,
+    label TEXT NOT NULL,
     key_hash BYTEA NOT NULL,
     scopes TEXT[] NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE NOT NULL,
     expires_at TIMESTAMP WITH TIME ZONE NOT NULL,
     revoked_at TIMESTAMP WITH TIME ZONE NOT NULL,
     revision BIGINT NOT NULL,
@@ -92,6 +104,8 @@ COMMENT ON INDEX api_keys_key_id_idx IS 'authenticate: the key before its team i
 CREATE INDEX api_keys_profile_id_idx ON api_keys (team_id, profile_id);
 COMMENT ON INDEX api_keys_profile_id_idx IS 'keys of a profile; foreign key to profiles';
 COMMENT ON TABLE api_keys IS 'A keyed hash of a secret that was shown once, and what it permits.';
+COMMENT ON COLUMN api_keys.label IS 'what it is for, in words';
+COMMENT ON COLUMN api_keys.created_at IS 'real time, like the two that follow';
 COMMENT ON COLUMN api_keys.expires_at IS 'infinity: never';
 COMMENT ON COLUMN api_keys.revoked_at IS 'infinity: not revoked';
 

@@ -51,6 +51,23 @@ def refuse_changes(op: Operations, table: str) -> None:
     refuse_truncate(op, table)
 
 
+def keep_rows(op: Operations, table: str) -> None:
+    """Makes the rows of a table permanent: they may change, nobody deletes them."""
+    op.execute(
+        f"CREATE TRIGGER {table}_permanent BEFORE DELETE ON {table} FOR EACH ROW EXECUTE FUNCTION refuse_change()"
+    )
+    refuse_truncate(op, table)
+
+
+def guard_history(op: Operations, table: str) -> None:
+    """Leaves a history table to the trigger of its versioned table: a version is inserted once and ended once."""
+    op.execute(
+        f"CREATE TRIGGER {table}_guard BEFORE INSERT OR UPDATE OR DELETE ON {table} "
+        "FOR EACH ROW EXECUTE FUNCTION guard_history()"
+    )
+    refuse_truncate(op, table)
+
+
 def refuse_truncate(op: Operations, table: str) -> None:
     """Refuses TRUNCATE for everyone."""
     op.execute(

@@ -6,7 +6,7 @@
 IMMUTABLE_ROW = "ZC001"
 """UPDATE, DELETE or TRUNCATE on a table whose rows are written once."""
 LIFECYCLE_REFUSED = "ZC002"
-"""A change that the writing role may not make, though it may write the column."""
+"""A change of state that the row's lifecycle, or the writing role's part in it, does not allow."""
 HISTORY_BROKEN = "ZC003"
 """A version, a revision, a recorded time or a clock that does not go on from the last one."""
 INSTANT_NOT_REACHED = "ZC004"

@@ -24,9 +24,11 @@ from sqlalchemy import (
     Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, TIMESTAMP
+from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, TIMESTAMP, ExcludeConstraint
 from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
+
+from corrigenda_core.domain.actors import ActorKind
 
 metadata = MetaData(
     naming_convention={
@@ -90,6 +92,21 @@ def member_of(
     return Column(name, Text, nullable=nullable), CheckConstraint(f"{name} IN ({listed})", name=name)
 
 
+def acted_by() -> tuple[Column[Any], Column[Any], CheckConstraint, CheckConstraint]:
+    """Who a record says acted; the system reviewer is no profile."""
+    kind, kinds = member_of("actor_kind", ActorKind)
+    return (
+        kind,
+        optional("actor_profile_id", Uuid),
+        kinds,
+        CheckConstraint(
+            "CASE actor_kind WHEN 'profile' THEN actor_profile_id IS NOT NULL "
+            "WHEN 'reviewer' THEN actor_profile_id IS NULL ELSE true END",
+            name="actor_profile_id",
+        ),
+    )
+
+
 def refers(
     columns: Sequence[str],
     target: str,
@@ -105,6 +122,8 @@ def refers(
         name=name,
         deferrable=True if deferred else None,
         initially="DEFERRED" if deferred else None,
+        # Deferred keys close the circles between tables, so they are added once all tables are there.
+        use_alter=deferred,
     )
 
 
@@ -122,4 +141,35 @@ def index(name: str, *columns: str, serves: str, where: str | None = None, is_un
         unique=is_unique,
         postgresql_where=text(where) if where else None,
         info={"serves": serves},
+    )
+
+
+def history_of(table: Table, *elements: SchemaItem, numbered_by: str) -> Table:
+    """The table of all versions of ``table``'s rows, one row per version, written by a trigger and by nobody else.
+
+    It has the same columns; ``recorded_at`` is called ``recorded_from`` here and ``recorded_to`` is the
+    ``recorded_from`` of the next version, infinity for the current one. ``numbered_by`` tells the versions of one row
+    apart. The exclusion constraint says that no two of them are current at one instant.
+    """
+    key = [column.name for column in table.primary_key.columns if column.name != "team_id"]
+    copied = [
+        Column("recorded_from" if column.name == "recorded_at" else column.name, column.type, nullable=column.nullable)
+        for column in table.columns
+        if column.name != "team_id"
+    ]
+    return team_table(
+        f"{table.name}_history",
+        *copied,
+        required("recorded_to", INSTANT),
+        CheckConstraint("recorded_from < recorded_to", name="recorded_to"),
+        ExcludeConstraint(
+            ("team_id", "="),
+            *((column, "=") for column in key),
+            (text("tstzrange(recorded_from, recorded_to)"), "&&"),
+            using="gist",
+            name=f"{table.name}_history_versions_excl",
+        ),
+        *elements,
+        key=(*key, numbered_by),
+        comment=f"Every version of the rows of {table.name}.",
     )

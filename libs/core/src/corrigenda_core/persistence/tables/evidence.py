@@ -1,4 +1,4 @@
-"""Evidence: submissions, verbatim fragments and their occurrences."""
+"""Evidence: submissions, verbatim fragments, and further occurrences of the same text."""
 
 from __future__ import annotations
 
@@ -74,4 +74,29 @@ evidence_fragments = team_table(
     ),
     key=("fragment_id",),
     comment="Immutable verbatim text with its author and its source.",
+)
+
+evidence_occurrences = team_table(
+    "evidence_occurrences",
+    required("occurrence_id", Uuid),
+    required("fragment_id", Uuid),
+    required("ingest_id", Uuid),
+    optional("occurred_at", INSTANT),
+    required("labels", TEXTS),
+    required("metadata", JSONB),
+    *ledgered(),
+    refers(["fragment_id"], "evidence_fragments"),
+    refers(["ingest_id"], "ingests"),
+    index(
+        "evidence_occurrences_fragment_id_idx",
+        "fragment_id",
+        serves="occurrences of a fragment in a trace; foreign key to evidence_fragments",
+    ),
+    index(
+        "evidence_occurrences_ingest_id_idx",
+        "ingest_id",
+        serves="occurrences of a submission; foreign key to ingests",
+    ),
+    key=("occurrence_id",),
+    comment="The same text of the same source and author, submitted once more.",
 )

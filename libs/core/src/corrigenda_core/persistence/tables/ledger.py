@@ -5,16 +5,15 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, CheckConstraint, Text, Uuid
 from sqlalchemy.dialects.postgresql import BYTEA
 
-from corrigenda_core.domain.actors import ActorKind
 from corrigenda_core.persistence.tables.columns import (
     INSTANT,
+    acted_by,
     digest,
     ledgered,
-    member_of,
-    optional,
     refers,
     required,
     team_table,
+    unique,
 )
 
 team_clock = team_table(
@@ -34,11 +33,12 @@ ledger = team_table(
     *digest("prior_hash"),
     *digest("change_hash"),
     *digest("hash"),
-    *member_of("actor_kind", ActorKind),
-    optional("actor_profile_id", Uuid),
+    *acted_by(),
     required("change_kind", Text, "what was committed, for readers of the ledger"),
     CheckConstraint("revision >= 1", name="revision"),
     refers([], "teams"),
+    # The time of a revision is found by the primary key, the revision of a time by this.
+    unique("recorded_at", name="ledger_recorded_at_key"),
     key=("revision",),
     comment="The hash chain: one immutable link per revision.",
 )

@@ -1,0 +1,52 @@
+"""Entities, the names they go by, and what tells namesakes apart."""
+
+from __future__ import annotations
+
+from sqlalchemy import Boolean, CheckConstraint, Text, Uuid
+
+from corrigenda_core.persistence.tables.columns import (
+    index,
+    ledgered,
+    refers,
+    required,
+    team_table,
+)
+
+entities = team_table(
+    "entities",
+    required("entity_id", Uuid),
+    required("kind", Text),
+    required("created_by", Uuid, "the profile whose submission named it first"),
+    *ledgered(),
+    refers(["created_by"], "profiles", ["profile_id"]),
+    index("entities_created_by_idx", "created_by", serves="entities a profile brought in; foreign key to profiles"),
+    key=("entity_id",),
+    comment="A semantic node: an opaque id and a kind; names and contexts are appended beside it.",
+)
+
+entity_names = team_table(
+    "entity_names",
+    required("entity_id", Uuid),
+    required("normal_name", Text),
+    required("name", Text, "as first written"),
+    required("is_primary", Boolean, "the name it was created with; the others are aliases"),
+    *ledgered(),
+    CheckConstraint("octet_length(normal_name) BETWEEN 1 AND 1280", name="normal_name"),
+    refers(["entity_id"], "entities"),
+    index("entity_names_normal_name_idx", "normal_name", serves="candidates of a mention; entity branch of recall"),
+    key=("entity_id", "normal_name"),
+    comment="A name or alias of an entity; several entities may share it.",
+)
+
+entity_contexts = team_table(
+    "entity_contexts",
+    required("entity_id", Uuid),
+    required("context_key", Text),
+    required("context_value", Text, "in normal form"),
+    *ledgered(),
+    CheckConstraint("octet_length(context_key) BETWEEN 1 AND 512", name="context_key"),
+    CheckConstraint("octet_length(context_value) BETWEEN 0 AND 1280", name="context_value"),
+    refers(["entity_id"], "entities"),
+    key=("entity_id", "context_key", "context_value"),
+    comment="One pair of an identity context, as some mention bound to the entity gave it.",
+)

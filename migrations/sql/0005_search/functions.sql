@@ -1,0 +1,98 @@
+CREATE FUNCTION team_lexemes(p_team_id uuid, p_terms text[]) RETURNS tsvector
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    -- The last twelve digits of a UUIDv7 are random: a posting list of the index holds one team's documents only.
+    SELECT array_to_tsvector(ARRAY(SELECT right(p_team_id::text, 12) || '/' || term FROM unnest(p_terms) AS term))
+$$;
+
+COMMENT ON FUNCTION team_lexemes(uuid, text[]) IS 'The terms of a text as search_documents.lexemes holds them.';
+
+CREATE FUNCTION keep_document_forward() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF NEW.version < OLD.version THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ZC003',
+            MESSAGE = 'an older search document never replaces a newer one',
+            TABLE = TG_TABLE_NAME;
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+COMMENT ON FUNCTION keep_document_forward() IS 'Trigger of search_documents: the version only rises.';
+
+CREATE TRIGGER search_documents_forward BEFORE UPDATE ON search_documents
+FOR EACH ROW EXECUTE FUNCTION keep_document_forward();
+
+CREATE FUNCTION search_text(p_terms text[], p_valid_at timestamptz, p_known_at timestamptz, p_limit integer)
+RETURNS TABLE (fragment_id uuid, score real)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    v_team_id uuid := nullif(current_setting('app.team_id', true), '')::uuid;
+    v_query tsquery;
+BEGIN
+    SELECT string_agg(quote_literal(replace(lexeme, '\', '\\')), ' | ')::tsquery INTO v_query
+    FROM unnest(team_lexemes(v_team_id, p_terms));
+    IF v_query IS NULL THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    -- OFFSET 0 keeps the planner from taking the two halves apart: rank first, then ask the best ones for eligibility
+    -- until enough have it. What is not in force never takes a place of what is.
+    SELECT ranked.fragment_id, ranked.score
+    FROM (
+        SELECT d.fragment_id, ts_rank(d.lexemes, v_query) AS score, d.recorded_from
+        FROM search_documents AS d
+        WHERE d.lexemes @@ v_query
+            AND d.team_id = v_team_id
+            AND d.recorded_from <= p_known_at
+            AND d.recorded_to > p_known_at
+        ORDER BY score DESC, d.recorded_from DESC, d.fragment_id
+        OFFSET 0
+    ) AS ranked
+    WHERE EXISTS (
+        SELECT 1
+        FROM supports AS s
+        JOIN relationships_history AS h
+            ON h.team_id = s.team_id AND h.relationship_id = s.relationship_id
+        WHERE s.team_id = v_team_id
+            AND s.fragment_id = ranked.fragment_id
+            AND s.recorded_at <= p_known_at
+            AND h.recorded_from <= p_known_at
+            AND h.recorded_to > p_known_at
+            AND h.status IN ('active', 'competing', 'superseded')
+            AND h.valid_from <= p_valid_at
+            AND h.valid_to > p_valid_at
+            AND (
+                SELECT x.kind
+                FROM support_decisions AS x
+                WHERE x.team_id = s.team_id AND x.support_id = s.support_id AND x.recorded_at <= p_known_at
+                ORDER BY x.revision DESC
+                LIMIT 1
+            ) IN ('grant', 'reinstate')
+        OFFSET 0
+    )
+    ORDER BY ranked.score DESC, ranked.recorded_from DESC, ranked.fragment_id
+    LIMIT p_limit;
+END
+$$;
+
+COMMENT ON FUNCTION search_text(text[], timestamptz, timestamptz, integer) IS
+'Lexical branch of recall in the transaction''s team: eligible fragments for any of the terms, the best ones first.';
+
+CREATE FUNCTION stale_teams(p_limit integer) RETURNS SETOF uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT t.team_id
+    FROM public.teams AS t
+    CROSS JOIN LATERAL (
+        SELECT i.recorded_at
+        FROM public.search_refresh_intents AS i
+        WHERE i.team_id = t.team_id AND i.consumed_at = 'infinity'
+        ORDER BY i.revision
+        LIMIT 1
+    ) AS oldest
+    ORDER BY oldest.recorded_at, t.team_id
+    LIMIT p_limit
+$$;
+
+COMMENT ON FUNCTION stale_teams(integer) IS 'Teams whose search documents are behind, the longest waiting first.';

@@ -1,0 +1,31 @@
+GRANT SELECT ON search_documents, search_refresh_intents TO corrigenda_recall, corrigenda_indexer;
+GRANT INSERT ON search_refresh_intents TO corrigenda_ingest, corrigenda_reviewer;
+
+GRANT INSERT, UPDATE (version, lexemes, embedding, embedding_space, recorded_from, recorded_to) ON search_documents
+TO corrigenda_indexer;
+GRANT UPDATE (consumed_at) ON search_refresh_intents TO corrigenda_indexer;
+
+GRANT SELECT ON ALL TABLES IN SCHEMA public TO corrigenda_backup, corrigenda_auditor;
+
+CREATE POLICY definer_polls ON search_refresh_intents FOR SELECT TO corrigenda_definer USING (true);
+GRANT SELECT (team_id, revision, recorded_at, consumed_at) ON search_refresh_intents TO corrigenda_definer;
+
+-- A policy that is simply true leaves the planner free to use the text index; search_text filters by the team itself.
+CREATE POLICY search_matches ON search_documents FOR SELECT TO corrigenda_search USING (true);
+CREATE POLICY search_matches ON supports FOR SELECT TO corrigenda_search USING (true);
+CREATE POLICY search_matches ON support_decisions FOR SELECT TO corrigenda_search USING (true);
+CREATE POLICY search_matches ON relationships_history FOR SELECT TO corrigenda_search USING (true);
+GRANT SELECT (team_id, fragment_id, lexemes, recorded_from, recorded_to) ON search_documents TO corrigenda_search;
+GRANT SELECT (team_id, support_id, relationship_id, fragment_id, recorded_at) ON supports TO corrigenda_search;
+GRANT SELECT (team_id, support_id, kind, revision, recorded_at) ON support_decisions TO corrigenda_search;
+GRANT SELECT (team_id, relationship_id, status, valid_from, valid_to, recorded_from, recorded_to)
+ON relationships_history TO corrigenda_search;
+
+REVOKE EXECUTE ON FUNCTION stale_teams(integer) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION search_text(text[], timestamptz, timestamptz, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION stale_teams(integer) TO corrigenda_indexer;
+GRANT EXECUTE ON FUNCTION search_text(text[], timestamptz, timestamptz, integer) TO corrigenda_recall;
+GRANT CREATE ON SCHEMA public TO corrigenda_definer, corrigenda_search;
+ALTER FUNCTION stale_teams(integer) OWNER TO corrigenda_definer;
+ALTER FUNCTION search_text(text[], timestamptz, timestamptz, integer) OWNER TO corrigenda_search;
+REVOKE CREATE ON SCHEMA public FROM corrigenda_definer, corrigenda_search;

@@ -1,0 +1,32 @@
+"""Search documents, the queue that keeps them current, and full-text search inside the transaction's team."""
+
+from alembic import op
+from corrigenda_core.persistence.migration_steps import drop_functions_of, execute_file, keep_rows, protect_by_team
+
+revision = "0005_expand_search"
+down_revision = "0004_expand_cases"
+branch_labels = None
+depends_on = None
+
+TABLES = ("search_documents", "search_refresh_intents")
+
+
+def upgrade() -> None:
+    execute_file(op, "0005_search/tables.sql")
+    execute_file(op, "0005_search/functions.sql")
+    for table in TABLES:
+        protect_by_team(op, table)
+    keep_rows(op, "search_refresh_intents")
+    execute_file(op, "0005_search/grants.sql")
+
+
+def downgrade() -> None:
+    drop_functions_of(op, "corrigenda_search", "search_text(text[], timestamptz, timestamptz, integer)")
+    drop_functions_of(op, "corrigenda_definer", "stale_teams(integer)")
+    for table in ("supports", "support_decisions", "relationships_history"):
+        op.execute(f"DROP POLICY search_matches ON {table}")
+        op.execute(f"REVOKE ALL ON {table} FROM corrigenda_search")
+    for table in reversed(TABLES):
+        op.execute(f"DROP TABLE {table}")
+    op.execute("DROP FUNCTION keep_document_forward()")
+    op.execute("DROP FUNCTION team_lexemes(uuid, text[])")
