@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from corrigenda_core.domain.actors import Actor
-from corrigenda_core.domain.ids import DecisionId, ProfileId, ReferenceId, RelationshipId, StatementId, TransitionId
+from corrigenda_core.domain.ids import (
+    ConflictId,
+    DecisionId,
+    ProfileId,
+    ReferenceId,
+    RelationshipId,
+    StatementId,
+    TransitionId,
+)
 from corrigenda_core.domain.objects import Object, Polarity, Slot
 from corrigenda_core.domain.time import Instant, KnownBound, TimeBasis, Validity, require_instant
 
@@ -99,7 +107,7 @@ class Relationship:
 class Closing:
     """A decision that ends a value: facet, object, instant and the statements that carried the row it was made for.
 
-    ``conditional`` closings (of `keep_new`, `merge` and `close`) hold only while one of ``made_for`` is in the
+    A closing that a case's resolution made has the id of the case as its ``decision_id``. ``conditional`` closings (of `keep_new`, `merge` and `close`) hold only while one of ``made_for`` is in the
     timeline; the others hold until reverted, a case's for good.
     """
 
@@ -130,8 +138,8 @@ class RowState:
 class Transition:
     """One lifecycle change of one relationship; ``prior`` is ``None`` for a new row.
 
-    ``reason`` is a reason code (`TransitionReason` and the resolution reasons of cases). A closing stands on the
-    transition that it makes.
+    ``reason`` is a reason code. A closing stands on the transition that it makes. ``decision_id`` names the decision
+    behind it, ``conflict_id`` the case whose resolution it is.
     """
 
     transition_id: TransitionId
@@ -143,6 +151,7 @@ class Transition:
     reason: str
     time_basis: TimeBasis | None = None
     decision_id: DecisionId | None = None
+    conflict_id: ConflictId | None = None
     closing: Closing | None = None
 
 

@@ -152,7 +152,7 @@ def _followed(positions: Iterable[CasePosition]) -> list[tuple[str, tuple[CaseMe
 def _positions(
     view: SlotView, before: Sequence[CasePosition], disagreement: Disagreement, context: PlanContext
 ) -> tuple[CasePosition, ...]:
-    """The positions now, ordered by key; one that was there keeps its id and the time it was first seen."""
+    """The positions now, ordered by key; one that was there keeps its id, and stays when its last member has left."""
     known = {position.key: position for position in before}
     by_key: dict[str, list[Relationship]] = defaultdict(list)
     for key, row in disagreement.members:
@@ -162,7 +162,7 @@ def _positions(
             position_id=known[key].position_id if key in known else PositionId(context.ids.nth(2 + number)),
             members=tuple(decide_snapshot_member(row, view.supports) for row in by_key[key]),
         )
-        for number, key in enumerate(sorted(by_key))
+        for number, key in enumerate(sorted(by_key.keys() | known.keys()))
     }
     components = decide_witnesses(_live(sides.values())).components
     return tuple(

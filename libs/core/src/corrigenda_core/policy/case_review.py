@@ -87,7 +87,7 @@ def _resolving(
         before = rows[loser.relationship_id]
         after = _closed_row(before, loser, decision, context)
         closed.append(after)
-        transitions.append(_closing_transition(view, before, after, decision, context, number))
+        transitions.append(_closing_transition(view, case, before, after, decision, context.ids.nth(2 + number)))
     resolved = replace(
         case,
         status=CaseStatus.RESOLVED,
@@ -119,21 +119,13 @@ def _closed_row(before: Relationship, loser: Loser, decision: Resolve, context: 
 
 
 def _closing_transition(
-    view: SlotView,
-    before: Relationship,
-    after: Relationship,
-    decision: Resolve,
-    context: PlanContext,
-    number: int,
+    view: SlotView, case: ConflictCase, before: Relationship, after: Relationship, decision: Resolve, new_id: str
 ) -> Transition:
-    decision_id = DecisionId(context.ids.nth(0))
     carried = sorted(
-        statement.statement_id
-        for statement in view.statements
-        if statement.relationship_id == before.relationship_id
+        statement.statement_id for statement in view.statements if statement.relationship_id == before.relationship_id
     )
     return Transition(
-        transition_id=TransitionId(context.ids.nth(2 + number)),
+        transition_id=TransitionId(new_id),
         relationship_id=before.relationship_id,
         version=after.version,
         prior=_state(before),
@@ -141,9 +133,9 @@ def _closing_transition(
         actor=SYSTEM_REVIEWER,
         reason=decision.reason.value,
         time_basis=decision.basis,
-        decision_id=decision_id,
+        conflict_id=case.conflict_id,
         closing=Closing(
-            decision_id=decision_id,
+            decision_id=DecisionId(case.conflict_id),
             relationship_id=before.relationship_id,
             facet=before.facet,
             object_key=before.object.key,

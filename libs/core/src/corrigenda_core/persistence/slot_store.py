@@ -1,0 +1,250 @@
+"""Reads everything of one slot that a planner needs, in one round trip."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from corrigenda_core.domain.cases import (
+    LIVE_CASE_STATUSES,
+    CaseKind,
+    CaseMember,
+    CasePosition,
+    CaseStatus,
+    ConflictCase,
+    SetKey,
+)
+from corrigenda_core.domain.evidence import Support
+from corrigenda_core.domain.ids import ConflictId, DecisionId, StatementId, TeamId
+from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
+from corrigenda_core.domain.objects import Polarity, Slot
+from corrigenda_core.domain.predicates import Predicate
+from corrigenda_core.domain.relationships import (
+    Closing,
+    CrossReference,
+    ReferenceKind,
+    Relationship,
+    Statement,
+    Status,
+    Tier,
+)
+from corrigenda_core.domain.slots import SlotView
+from corrigenda_core.persistence.database import Row
+from corrigenda_core.persistence.named_sql import Query, load_sql
+from corrigenda_core.persistence.row_values import basis_of, bound_of, object_of, support_of, validity_of
+from corrigenda_core.policy.validity import decide_witness_time
+
+_STATEMENTS = (
+    "slot_relationships",
+    "slot_statements",
+    "slot_supports",
+    "slot_closings",
+    "slot_references",
+    "slot_items",
+    "slot_cases",
+    "slot_case_positions",
+    "slot_case_members",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotQueries:
+    """The queries of one slot; their names carry ``number`` so that several slots fit into one round trip."""
+
+    team_id: TeamId
+    slot: Slot
+    number: int = 0
+
+    def queries(self) -> list[Query]:
+        """What to send."""
+        sql = load_sql("slots.sql")
+        parameters = {
+            "team_id": self.team_id,
+            "subject_id": self.slot.subject_id,
+            "predicate": self.slot.predicate,
+            "scope": self.slot.scope,
+        }
+        return [
+            Query(name=self._name(name), sql=sql[name].sql, parameters=parameters)
+            for name in _STATEMENTS
+        ]
+
+    def view(self, answers: Mapping[str, list[Row]], predicate: Predicate) -> SlotView:
+        """What the answers say, with the predicate's current version."""
+        rows = {name: answers[self._name(name)] for name in _STATEMENTS}
+        supports = tuple(support_of(row) for row in rows["slot_supports"])
+        cases, closed = _cases(self.slot, rows)
+        return SlotView(
+            slot=self.slot,
+            predicate=predicate,
+            rows=tuple(_relationship(row, self.slot) for row in rows["slot_relationships"]),
+            statements=_statements(rows["slot_statements"], self.slot, supports),
+            supports=supports,
+            decisions=tuple(_closing(row) for row in rows["slot_closings"]),
+            references=tuple(_reference(row) for row in rows["slot_references"]),
+            items=tuple(_item(row, self.slot) for row in rows["slot_items"]),
+            cases=cases,
+            closed_cases=closed,
+        )
+
+    def _name(self, statement: str) -> str:
+        return f"{statement}:{self.number}"
+
+
+def _relationship(row: Row, slot: Slot) -> Relationship:
+    return Relationship(
+        relationship_id=row["relationship_id"],
+        version=row["version"],
+        owner_id=row["owner_id"],
+        slot=slot,
+        facet=row["facet"],
+        object=object_of(row),
+        polarity=Polarity(row["polarity"]),
+        validity=validity_of(row),
+        start_basis=basis_of(row["valid_from_basis"]),
+        end_basis=basis_of(row["valid_to_basis"]),
+        status=Status(row["status"]),
+        tier=Tier(row["tier"]),
+        record=row["record"],
+        slot_exclusive=row["slot_exclusive"],
+        revision=row["revision"],
+        recorded_at=row["recorded_at"],
+        first_recorded_at=row["first_recorded_at"],
+    )
+
+
+def _statements(rows: Sequence[Row], slot: Slot, supports: Sequence[Support]) -> tuple[Statement, ...]:
+    effective: dict[StatementId | None, list[Support]] = defaultdict(list)
+    for support in supports:
+        if support.effective:
+            effective[support.statement_id].append(support)
+    return tuple(_statement(row, slot, effective[row["statement_id"]]) for row in rows)
+
+
+def _statement(row: Row, slot: Slot, supports: Sequence[Support]) -> Statement:
+    occurred_ats = [support.occurred_at for support in supports if support.occurred_at is not None]
+    end = bound_of(row, "end")
+    return Statement(
+        statement_id=row["statement_id"],
+        owner_id=row["owner_id"],
+        slot=slot,
+        object=object_of(row),
+        polarity=Polarity(row["polarity"]),
+        start=bound_of(row, "start"),
+        end=end,
+        stated_start=row["stated_start"],
+        witness_at=decide_witness_time(occurred_ats, row["recorded_at"], end),
+        recorded_at=row["recorded_at"],
+        sequence=row["sequence"],
+        effective=bool(supports),
+        record=row["record"],
+        source=row["source"],
+        relationship_id=row["relationship_id"],
+    )
+
+
+def _closing(row: Row) -> Closing:
+    return Closing(
+        decision_id=DecisionId(row["decision_id"] or row["transition_id"]),
+        relationship_id=row["relationship_id"],
+        facet=row["closing_facet"],
+        object_key=row["closing_object_key"],
+        polarity=Polarity(row["closing_polarity"]),
+        at=row["closing_at"],
+        statement_ids=tuple(row["closing_statement_ids"]),
+        made_for=tuple(row["closing_made_for"]),
+        conditional=row["closing_conditional"],
+    )
+
+
+def _reference(row: Row) -> CrossReference:
+    return CrossReference(
+        reference_id=row["reference_id"],
+        kind=ReferenceKind(row["kind"]),
+        source_id=row["source_id"],
+        target_id=row["target_id"],
+        decision_id=row["decision_id"],
+        active=row["active"],
+    )
+
+
+def _item(row: Row, slot: Slot) -> ReviewItem:
+    return ReviewItem(
+        item_id=row["item_id"],
+        version=row["version"],
+        kind=ItemKind(row["kind"]),
+        status=ItemStatus(row["status"]),
+        owner_id=row["owner_id"],
+        reason=row["reason"],
+        ingest_id=row["ingest_id"],
+        slot=slot,
+        statement_id=row["statement_id"],
+        incoming=tuple(row["incoming"]),
+        opposing=tuple(row["opposing"]),
+        details=tuple(sorted(row["details"].items())),
+        decision_id=row["decision_id"],
+        opened_at=row["opened_at"],
+    )
+
+
+def _cases(
+    slot: Slot, rows: Mapping[str, list[Row]]
+) -> tuple[tuple[ConflictCase, ...], tuple[tuple[SetKey, ConflictId], ...]]:
+    """The live cases, and the last closed one of each set key."""
+    members: dict[str, list[CaseMember]] = defaultdict(list)
+    for row in rows["slot_case_members"]:
+        if row["present"]:
+            members[row["position_id"]].append(
+                CaseMember(
+                    relationship_id=row["relationship_id"],
+                    version=row["relationship_version"],
+                    owner_id=row["owner_id"],
+                )
+            )
+    positions: dict[str, list[CasePosition]] = defaultdict(list)
+    for row in rows["slot_case_positions"]:
+        positions[row["conflict_id"]].append(_position(row, tuple(members[row["position_id"]])))
+    live: list[ConflictCase] = []
+    closed: list[tuple[SetKey, ConflictId]] = []
+    for row in rows["slot_cases"]:
+        key = SetKey(
+            kind=CaseKind(row["kind"]),
+            subject_id=slot.subject_id,
+            predicate=slot.predicate,
+            scope=slot.scope,
+            object_key=row["object_key"],
+        )
+        if CaseStatus(row["status"]) in LIVE_CASE_STATUSES:
+            live.append(_case(row, key, tuple(positions[row["conflict_id"]])))
+        else:
+            closed.append((key, row["conflict_id"]))
+    return tuple(live), tuple(closed)
+
+
+def _position(row: Row, members: tuple[CaseMember, ...]) -> CasePosition:
+    return CasePosition(
+        position_id=row["position_id"],
+        key=row["position_key"],
+        members=members,
+        counted_groups=row["counted_groups"],
+        authoritative_groups=row["authoritative_groups"],
+        support_digest=row["support_digest"],
+        first_seen_at=row["first_seen_at"],
+        last_seen_at=row["last_seen_at"],
+    )
+
+
+def _case(row: Row, key: SetKey, positions: tuple[CasePosition, ...]) -> ConflictCase:
+    return ConflictCase(
+        conflict_id=row["conflict_id"],
+        set_key=key,
+        status=CaseStatus(row["status"]),
+        version=row["version"],
+        opened_at=row["opened_at"],
+        review_due_at=row["review_due_at"],
+        first_contradiction_at=row["first_contradiction_at"],
+        positions=positions,
+        policy_version=row["policy_version"],
+        previous_conflict_id=row["previous_conflict_id"],
+    )

@@ -1,0 +1,123 @@
+-- What a submission needs to know before it is planned. Every statement is read twice with the same parameters: outside
+-- any transaction for the verifier, and in the first round trip of the commit, where what it says cannot change.
+
+-- name: team_settings
+-- purpose: the team's policy and the caller's name
+-- index: teams_pkey
+-- lock: none
+SELECT t.review_period_days, t.review_start_minute, t.time_zone, t.trusts_declared_groups, p.name AS profile_name
+FROM teams AS t
+JOIN profiles AS p ON p.team_id = t.team_id
+WHERE t.team_id = %(team_id)s AND p.profile_id = %(profile_id)s;
+
+-- name: predicates_by_form
+-- purpose: the predicates that phrases mean, by exact key and by alias
+-- index: predicates_pkey
+-- lock: none
+SELECT p.predicate AS form, true AS is_key, p.predicate, p.version, p.aliases, p.subject_kinds, p.object_kinds,
+       p.value_types, p.unit, p.relationship_kind, p.current_cardinality, p.supersession_basis, p.same_moment_policy,
+       p.start_granularity, p.pii_class, p.review_after_days, p.lifecycle
+FROM predicates AS p
+WHERE p.team_id = %(team_id)s AND p.predicate = ANY(%(forms)s)
+UNION ALL
+SELECT a.alias, false, p.predicate, p.version, p.aliases, p.subject_kinds, p.object_kinds, p.value_types, p.unit,
+       p.relationship_kind, p.current_cardinality, p.supersession_basis, p.same_moment_policy, p.start_granularity,
+       p.pii_class, p.review_after_days, p.lifecycle
+FROM predicate_aliases AS a
+JOIN predicates AS p ON p.team_id = a.team_id AND p.predicate = a.predicate
+WHERE a.team_id = %(team_id)s AND a.alias = ANY(%(forms)s) AND a.active;
+
+-- name: entity_names_for_mentions
+-- purpose: candidates of the mentions, each with all its names
+-- index: entity_names_normal_name_idx
+-- lock: none
+SELECT e.entity_id, e.kind, n.normal_name, n.name, n.is_primary
+FROM entities AS e
+JOIN entity_names AS n ON n.team_id = e.team_id AND n.entity_id = e.entity_id
+WHERE e.team_id = %(team_id)s
+  AND (e.entity_id = ANY(%(known_ids)s)
+       OR e.entity_id IN (SELECT c.entity_id FROM entity_names AS c
+                          WHERE c.team_id = %(team_id)s AND c.normal_name = ANY(%(names)s)))
+ORDER BY e.entity_id, n.normal_name;
+
+-- name: entity_contexts_for_mentions
+-- purpose: the identity contexts of the same candidates
+-- index: entity_names_normal_name_idx
+-- lock: none
+SELECT x.entity_id, x.context_key, x.context_value
+FROM entity_contexts AS x
+WHERE x.team_id = %(team_id)s
+  AND (x.entity_id = ANY(%(known_ids)s)
+       OR x.entity_id IN (SELECT c.entity_id FROM entity_names AS c
+                          WHERE c.team_id = %(team_id)s AND c.normal_name = ANY(%(names)s)))
+ORDER BY x.entity_id, x.context_key, x.context_value;
+
+-- name: own_fragments
+-- purpose: fragments of the caller with the same text, for exact resubmissions
+-- index: evidence_fragments_author_id_idx
+-- lock: none
+SELECT f.fragment_id, f.content_sha256, f.source_group, f.source_key, f.source_revision, f.scan_verdict,
+       f.claimed_authority, f.inherited_labels, f.derived_from_fragment_ids, f.near_duplicate_fragment_ids,
+       f.occurred_at, f.recorded_at, f.source_type
+FROM evidence_fragments AS f
+WHERE f.team_id = %(team_id)s AND f.author_id = %(profile_id)s AND f.content_sha256 = ANY(%(hashes)s)
+ORDER BY f.recorded_at, f.fragment_id;
+
+-- name: fragment_labels
+-- purpose: the labels that a text derived from others inherits
+-- index: evidence_fragments_pkey
+-- lock: none
+SELECT f.fragment_id, f.author_id, f.source_group, f.source_key, f.inherited_labels
+FROM evidence_fragments AS f
+WHERE f.team_id = %(team_id)s AND f.fragment_id = ANY(%(fragment_ids)s);
+
+-- name: slot_texts
+-- purpose: texts of about the same length that speak in a slot already, to find near duplicates; the newest first
+-- index: statements_slot_idx
+-- lock: none
+SELECT DISTINCT ON (f.recorded_at, f.fragment_id) f.fragment_id, f.content
+FROM statements AS s
+JOIN supports AS p ON p.team_id = s.team_id AND p.statement_id = s.statement_id
+JOIN evidence_fragments AS f ON f.team_id = p.team_id AND f.fragment_id = p.fragment_id
+WHERE s.team_id = %(team_id)s AND s.subject_id = %(subject_id)s AND s.predicate = %(predicate)s
+  AND s.scope = %(scope)s AND char_length(f.content) BETWEEN %(shortest)s AND %(longest)s
+ORDER BY f.recorded_at DESC, f.fragment_id DESC
+LIMIT 200;
+
+-- name: cases_by_id
+-- purpose: the cases that a submission answers, live or closed
+-- index: conflict_cases_pkey
+-- lock: none
+SELECT k.conflict_id, k.kind, k.subject_id, k.predicate, k.scope, k.object_key, k.status, k.version, k.opened_at,
+       k.review_due_at, k.first_contradiction_at, k.policy_version, k.previous_conflict_id
+FROM conflict_cases AS k
+WHERE k.team_id = %(team_id)s AND k.conflict_id = ANY(%(conflict_ids)s);
+
+-- name: relationships_by_id
+-- purpose: the relationships that a submission corrects
+-- index: relationships_pkey
+-- lock: none
+SELECT r.relationship_id, r.version, r.owner_id, r.subject_id, r.predicate, r.scope, r.facet, r.object_entity_id,
+       r.value_type, r.value_canonical, r.value_unit, r.value_display, r.polarity, r.valid_from, r.valid_to,
+       r.valid_from = r.valid_to AS closed_to_nothing, r.valid_from_basis, r.valid_to_basis, r.status, r.tier, r.record,
+       r.slot_exclusive, r.revision, r.recorded_at, r.first_recorded_at
+FROM relationships AS r
+WHERE r.team_id = %(team_id)s AND r.relationship_id = ANY(%(relationship_ids)s);
+
+-- name: predicate_names
+-- purpose: what an unknown phrase is compared with
+-- index: predicates_pkey
+-- lock: none
+SELECT p.predicate, p.aliases
+FROM predicates AS p
+WHERE p.team_id = %(team_id)s AND p.lifecycle = 'active'
+ORDER BY p.predicate
+LIMIT 1000;
+
+-- name: placement_of_ingest
+-- purpose: what became of a submission
+-- index: ingests_pkey
+-- lock: none
+SELECT i.result
+FROM ingests AS i
+WHERE i.team_id = %(team_id)s AND i.ingest_id = %(ingest_id)s;

@@ -1,0 +1,146 @@
+-- What a planner reads of one slot, all owners together. Every statement takes the same four parameters and is sent in
+-- the first round trip of a commit, after the clock row's lock, so nothing here can change before the commit ends.
+
+-- name: slot_relationships
+-- purpose: the current rows of a slot
+-- index: relationships_slot_idx
+-- lock: none
+SELECT r.relationship_id, r.version, r.owner_id, r.facet, r.object_entity_id, r.value_type, r.value_canonical,
+       r.value_unit, r.value_display, r.polarity, r.valid_from, r.valid_to, r.valid_from = r.valid_to AS closed_to_nothing,
+       r.valid_from_basis, r.valid_to_basis, r.status, r.tier, r.record, r.slot_exclusive, r.revision, r.recorded_at,
+       r.first_recorded_at
+FROM relationships AS r
+WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
+  AND r.scope = %(scope)s
+ORDER BY r.relationship_id;
+
+-- name: slot_statements
+-- purpose: the statements of a slot with the row that carries each now
+-- index: statements_slot_idx
+-- lock: none
+SELECT s.statement_id, s.owner_id, s.object_entity_id, s.value_type, s.value_canonical, s.value_unit, s.value_display,
+       s.polarity, s.start_at, s.start_from, s.start_to, s.start_basis, s.end_at, s.end_from, s.end_to, s.end_basis,
+       s.stated_start, s.recorded_at, s.sequence, s.record, s.source, c.relationship_id
+FROM statements AS s
+CROSS JOIN LATERAL (
+    SELECT c.relationship_id
+    FROM carriages AS c
+    WHERE c.team_id = s.team_id AND c.statement_id = s.statement_id
+    ORDER BY c.revision DESC
+    LIMIT 1
+) AS c
+WHERE s.team_id = %(team_id)s AND s.subject_id = %(subject_id)s AND s.predicate = %(predicate)s
+  AND s.scope = %(scope)s
+  -- A statement that was bound anew lives in its newest row alone.
+  AND NOT EXISTS (
+      SELECT 1
+      FROM statements AS n
+      WHERE n.team_id = s.team_id AND n.statement_id = s.statement_id AND n.revision > s.revision
+  )
+ORDER BY s.sequence;
+
+-- name: slot_supports
+-- purpose: the supports of a slot's statements, each with its last decision and what counting witnesses reads
+-- index: statements_slot_idx
+-- lock: none
+SELECT p.support_id, p.statement_id, c.relationship_id, p.fragment_id, p.span_starts, p.span_ends,
+       p.adopted_from_fragment_id, p.evidence_from, p.evidence_to, p.evidence_verified, p.recorded_at, d.kind,
+       d.authority, f.author_id, f.source_group, f.source_key, f.inherited_labels, f.normal_sha256,
+       f.derived_from_fragment_ids, f.near_duplicate_fragment_ids, f.occurred_at
+FROM statements AS s
+JOIN supports AS p ON p.team_id = s.team_id AND p.statement_id = s.statement_id
+JOIN evidence_fragments AS f ON f.team_id = p.team_id AND f.fragment_id = p.fragment_id
+CROSS JOIN LATERAL (
+    SELECT d.kind, d.authority
+    FROM support_decisions AS d
+    WHERE d.team_id = p.team_id AND d.support_id = p.support_id
+    ORDER BY d.revision DESC
+    LIMIT 1
+) AS d
+CROSS JOIN LATERAL (
+    SELECT c.relationship_id
+    FROM carriages AS c
+    WHERE c.team_id = s.team_id AND c.statement_id = s.statement_id
+    ORDER BY c.revision DESC
+    LIMIT 1
+) AS c
+WHERE s.team_id = %(team_id)s AND s.subject_id = %(subject_id)s AND s.predicate = %(predicate)s
+  AND s.scope = %(scope)s
+ORDER BY p.support_id;
+
+-- name: slot_closings
+-- purpose: the closings that stand in a slot; each stands on its transition
+-- index: relationships_slot_idx
+-- lock: none
+SELECT coalesce(t.decision_id, t.conflict_id) AS decision_id, t.transition_id, t.relationship_id, t.closing_at, t.closing_facet, t.closing_object_key,
+       t.closing_polarity, t.closing_statement_ids, t.closing_made_for, t.closing_conditional
+FROM relationships AS r
+JOIN transitions AS t ON t.team_id = r.team_id AND t.relationship_id = r.relationship_id
+WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
+  AND r.scope = %(scope)s AND t.closing_at IS NOT NULL
+ORDER BY t.revision, t.transition_id;
+
+-- name: slot_references
+-- purpose: the references from and to the rows of a slot, with whether they stand
+-- index: relationships_slot_idx
+-- lock: none
+SELECT DISTINCT x.reference_id, x.kind, x.source_id, x.target_id, x.decision_id, coalesce(d.active, true) AS active
+FROM relationships AS r
+JOIN cross_references AS x
+  ON x.team_id = r.team_id AND (x.source_id = r.relationship_id OR x.target_id = r.relationship_id)
+LEFT JOIN LATERAL (
+    SELECT d.active
+    FROM reference_decisions AS d
+    WHERE d.team_id = x.team_id AND d.reference_id = x.reference_id
+    ORDER BY d.revision DESC
+    LIMIT 1
+) AS d ON true
+WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
+  AND r.scope = %(scope)s
+ORDER BY x.reference_id;
+
+-- name: slot_items
+-- purpose: the pending questions of a slot
+-- index: review_items_slot_idx
+-- lock: none
+SELECT i.item_id, i.version, i.kind, i.status, i.owner_id, i.reason, i.ingest_id, i.statement_id, i.incoming, i.opposing, i.details,
+       i.decision_id, i.opened_at
+FROM review_items AS i
+WHERE i.team_id = %(team_id)s AND i.subject_id = %(subject_id)s AND i.predicate = %(predicate)s
+  AND i.scope = %(scope)s AND i.status = 'pending'
+ORDER BY i.item_id;
+
+-- name: slot_cases
+-- purpose: the live cases of a slot, and the last closed one of each set key
+-- index: conflict_cases_slot_idx
+-- lock: none
+SELECT DISTINCT ON (k.kind, k.object_key, k.status IN ('open', 'overdue'))
+       k.conflict_id, k.kind, k.object_key, k.status, k.version, k.revision, k.opened_at, k.review_due_at,
+       k.first_contradiction_at, k.policy_version, k.previous_conflict_id
+FROM conflict_cases AS k
+WHERE k.team_id = %(team_id)s AND k.subject_id = %(subject_id)s AND k.predicate = %(predicate)s
+  AND k.scope = %(scope)s
+ORDER BY k.kind, k.object_key, k.status IN ('open', 'overdue'), k.opened_at DESC, k.conflict_id DESC;
+
+-- name: slot_case_positions
+-- purpose: the positions of a slot's live cases, those that stand empty too
+-- index: conflict_cases_slot_idx
+-- lock: none
+SELECT p.conflict_id, p.position_id, p.position_key, p.present, p.counted_groups, p.authoritative_groups,
+       p.support_digest, p.first_seen_at, p.last_seen_at, p.revision
+FROM conflict_cases AS k
+JOIN case_positions AS p ON p.team_id = k.team_id AND p.conflict_id = k.conflict_id
+WHERE k.team_id = %(team_id)s AND k.subject_id = %(subject_id)s AND k.predicate = %(predicate)s
+  AND k.scope = %(scope)s AND k.status IN ('open', 'overdue')
+ORDER BY p.conflict_id, p.position_key;
+
+-- name: slot_case_members
+-- purpose: the members of a slot's live cases, those that have left too
+-- index: conflict_cases_slot_idx
+-- lock: none
+SELECT m.conflict_id, m.position_id, m.relationship_id, m.relationship_version, m.owner_id, m.present, m.revision
+FROM conflict_cases AS k
+JOIN case_members AS m ON m.team_id = k.team_id AND m.conflict_id = k.conflict_id
+WHERE k.team_id = %(team_id)s AND k.subject_id = %(subject_id)s AND k.predicate = %(predicate)s
+  AND k.scope = %(scope)s AND k.status IN ('open', 'overdue')
+ORDER BY m.conflict_id, m.position_id, m.relationship_id;
