@@ -19,6 +19,7 @@ IMMUTABLE = (
     "supports",
     "support_decisions",
     "decisions",
+    "timeline_decisions",
     "transitions",
     "cross_references",
     "reference_decisions",
@@ -54,6 +55,7 @@ def downgrade() -> None:
         "supports",
         "carriages",
         "relationships",
+        "timeline_decisions",
         "decisions",
     ):
         op.execute(f"DROP TABLE {table}")

@@ -161,6 +161,7 @@ CREATE TABLE evidence_fragments (
     near_duplicate_fragment_ids UUID[] NOT NULL,
     inherited_labels TEXT[] NOT NULL,
     occurred_at TIMESTAMP WITH TIME ZONE,
+    occurred_at_offset_minutes INTEGER,
     labels TEXT[] NOT NULL,
     metadata JSONB NOT NULL,
     confidence NUMERIC,
@@ -190,5 +191,6 @@ COMMENT ON TABLE evidence_fragments IS 'Immutable verbatim text with its author 
 COMMENT ON COLUMN evidence_fragments.content IS 'verbatim';
 COMMENT ON COLUMN evidence_fragments.near_duplicate_fragment_ids IS 'fragments recorded before that are nearly the same text';
 COMMENT ON COLUMN evidence_fragments.inherited_labels IS 'labels of independence beyond group and key, fixed at ingest';
+COMMENT ON COLUMN evidence_fragments.occurred_at_offset_minutes IS 'the offset from UTC that its author wrote';
 COMMENT ON COLUMN evidence_fragments.confidence IS 'stored and shown, never counted';
 

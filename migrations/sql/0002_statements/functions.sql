@@ -62,4 +62,3 @@ COMMENT ON FUNCTION keep_predicates_history() IS
 
 CREATE TRIGGER predicates_history AFTER INSERT OR UPDATE ON predicates
 FOR EACH ROW EXECUTE FUNCTION keep_predicates_history();
-

@@ -203,6 +203,7 @@ CREATE TABLE evidence_occurrences (
     fragment_id UUID NOT NULL,
     ingest_id UUID NOT NULL,
     occurred_at TIMESTAMP WITH TIME ZONE,
+    occurred_at_offset_minutes INTEGER,
     labels TEXT[] NOT NULL,
     metadata JSONB NOT NULL,
     revision BIGINT NOT NULL,
@@ -217,6 +218,7 @@ COMMENT ON INDEX evidence_occurrences_fragment_id_idx IS 'occurrences of a fragm
 CREATE INDEX evidence_occurrences_ingest_id_idx ON evidence_occurrences (team_id, ingest_id);
 COMMENT ON INDEX evidence_occurrences_ingest_id_idx IS 'occurrences of a submission; foreign key to ingests';
 COMMENT ON TABLE evidence_occurrences IS 'The same text of the same source and author, submitted once more.';
+COMMENT ON COLUMN evidence_occurrences.occurred_at_offset_minutes IS 'the offset from UTC that its author wrote';
 
 CREATE TABLE statements (
     team_id UUID NOT NULL,

@@ -370,6 +370,37 @@ COMMENT ON COLUMN supports.span_starts IS 'code points; one start and one end pe
 COMMENT ON COLUMN supports.span_ends IS 'exclusive';
 COMMENT ON COLUMN supports.evidence_from IS 'the whole interval that a verified start bound names, with the next one';
 
+CREATE TABLE timeline_decisions (
+    team_id UUID NOT NULL,
+    decision_id UUID NOT NULL,
+    entry INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    statement_id UUID NOT NULL,
+    removal_reason TEXT,
+    facet INTEGER,
+    start_at TIMESTAMP WITH TIME ZONE,
+    start_basis TEXT,
+    other_statement_id UUID,
+    revision BIGINT NOT NULL,
+    recorded_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    CONSTRAINT timeline_decisions_pkey PRIMARY KEY (team_id, decision_id, entry),
+    CONSTRAINT timeline_decisions_kind_check CHECK (kind IN ('removal', 'facet', 'start', 'distinction')),
+    CONSTRAINT timeline_decisions_removal_reason_check CHECK (removal_reason IN ('rejected', 'retracted', 'corrected', 'merged')),
+    CONSTRAINT timeline_decisions_start_basis_check CHECK (start_basis IN ('evidence_time', 'stated_time', 'observed_time', 'recorded_fallback')),
+    CONSTRAINT timeline_decisions_entry_check CHECK (entry >= 0),
+    CONSTRAINT timeline_decisions_of_its_kind_check CHECK ((kind = 'removal') = (removal_reason IS NOT NULL) AND (kind = 'facet') = (facet IS NOT NULL) AND (kind = 'start') = (start_at IS NOT NULL) AND (kind = 'start') = (start_basis IS NOT NULL) AND (kind = 'distinction') = (other_statement_id IS NOT NULL)),
+    CONSTRAINT timeline_decisions_team_id_statement_id_fkey FOREIGN KEY(team_id, statement_id) REFERENCES observations (team_id, observation_id),
+    CONSTRAINT timeline_decisions_team_id_other_statement_id_fkey FOREIGN KEY(team_id, other_statement_id) REFERENCES observations (team_id, observation_id)
+);
+
+CREATE INDEX timeline_decisions_other_statement_id_idx ON timeline_decisions (team_id, other_statement_id) WHERE other_statement_id IS NOT NULL;
+COMMENT ON INDEX timeline_decisions_other_statement_id_idx IS 'distinctions of a statement; foreign key to observations';
+CREATE INDEX timeline_decisions_statement_id_idx ON timeline_decisions (team_id, statement_id);
+COMMENT ON INDEX timeline_decisions_statement_id_idx IS 'decisions on a statement for the fold; foreign key to observations';
+COMMENT ON TABLE timeline_decisions IS 'What a decision says to the fold; it stands until its decision is reverted.';
+COMMENT ON COLUMN timeline_decisions.entry IS 'place in its decision, from 0';
+COMMENT ON COLUMN timeline_decisions.other_statement_id IS 'the statement that this one is told apart from';
+
 CREATE TABLE support_decisions (
     team_id UUID NOT NULL,
     support_id UUID NOT NULL,
@@ -403,3 +434,4 @@ ALTER TABLE reference_decisions ADD CONSTRAINT reference_decisions_team_id_decis
 ALTER TABLE carriages ADD CONSTRAINT carriages_team_id_relationship_id_fkey FOREIGN KEY(team_id, relationship_id) REFERENCES relationships (team_id, relationship_id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE review_items ADD CONSTRAINT review_items_team_id_decision_id_fkey FOREIGN KEY(team_id, decision_id) REFERENCES decisions (team_id, decision_id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE supports ADD CONSTRAINT supports_team_id_relationship_id_fkey FOREIGN KEY(team_id, relationship_id) REFERENCES relationships (team_id, relationship_id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE timeline_decisions ADD CONSTRAINT timeline_decisions_team_id_decision_id_fkey FOREIGN KEY(team_id, decision_id) REFERENCES decisions (team_id, decision_id) DEFERRABLE INITIALLY DEFERRED;

@@ -50,6 +50,7 @@ BEGIN
         IF (NEW.team_id, NEW.conflict_id, NEW.position_id, NEW.position_key, NEW.first_seen_at)
             IS DISTINCT FROM (OLD.team_id, OLD.conflict_id, OLD.position_id, OLD.position_key, OLD.first_seen_at)
             OR NEW.revision <= OLD.revision OR NEW.recorded_at <= OLD.recorded_at
+            OR NEW.version <> OLD.version + 1
         THEN
             RAISE EXCEPTION USING
                 ERRCODE = 'ZC003',
@@ -57,13 +58,18 @@ BEGIN
                 TABLE = TG_TABLE_NAME;
         END IF;
         UPDATE public.case_positions_history AS h SET recorded_to = NEW.recorded_at
-        WHERE h.team_id = OLD.team_id AND h.conflict_id = OLD.conflict_id AND h.position_id = OLD.position_id AND h.revision = OLD.revision;
+        WHERE h.team_id = OLD.team_id AND h.conflict_id = OLD.conflict_id AND h.position_id = OLD.position_id AND h.version = OLD.version;
+    ELSIF NEW.version <> 1 THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ZC003',
+            MESSAGE = 'the first version of a row is 1',
+            TABLE = TG_TABLE_NAME;
     END IF;
     INSERT INTO public.case_positions_history (
-        team_id, conflict_id, position_id, position_key, present, counted_groups, authoritative_groups,
+        team_id, conflict_id, position_id, version, position_key, present, counted_groups, authoritative_groups,
         support_digest, first_seen_at, last_seen_at, revision, recorded_from, recorded_to
     ) VALUES (
-        NEW.team_id, NEW.conflict_id, NEW.position_id, NEW.position_key, NEW.present, NEW.counted_groups,
+        NEW.team_id, NEW.conflict_id, NEW.position_id, NEW.version, NEW.position_key, NEW.present, NEW.counted_groups,
         NEW.authoritative_groups, NEW.support_digest, NEW.first_seen_at, NEW.last_seen_at, NEW.revision,
         NEW.recorded_at, 'infinity'
     );
@@ -84,6 +90,7 @@ BEGIN
         IF (NEW.team_id, NEW.conflict_id, NEW.position_id, NEW.relationship_id, NEW.owner_id)
             IS DISTINCT FROM (OLD.team_id, OLD.conflict_id, OLD.position_id, OLD.relationship_id, OLD.owner_id)
             OR NEW.revision <= OLD.revision OR NEW.recorded_at <= OLD.recorded_at
+            OR NEW.version <> OLD.version + 1
         THEN
             RAISE EXCEPTION USING
                 ERRCODE = 'ZC003',
@@ -91,14 +98,19 @@ BEGIN
                 TABLE = TG_TABLE_NAME;
         END IF;
         UPDATE public.case_members_history AS h SET recorded_to = NEW.recorded_at
-        WHERE h.team_id = OLD.team_id AND h.conflict_id = OLD.conflict_id AND h.position_id = OLD.position_id AND h.relationship_id = OLD.relationship_id AND h.revision = OLD.revision;
+        WHERE h.team_id = OLD.team_id AND h.conflict_id = OLD.conflict_id AND h.position_id = OLD.position_id AND h.relationship_id = OLD.relationship_id AND h.version = OLD.version;
+    ELSIF NEW.version <> 1 THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ZC003',
+            MESSAGE = 'the first version of a row is 1',
+            TABLE = TG_TABLE_NAME;
     END IF;
     INSERT INTO public.case_members_history (
-        team_id, conflict_id, position_id, relationship_id, relationship_version, owner_id, present, revision,
-        recorded_from, recorded_to
+        team_id, conflict_id, position_id, relationship_id, version, relationship_version, owner_id, present,
+        revision, recorded_from, recorded_to
     ) VALUES (
-        NEW.team_id, NEW.conflict_id, NEW.position_id, NEW.relationship_id, NEW.relationship_version, NEW.owner_id,
-        NEW.present, NEW.revision, NEW.recorded_at, 'infinity'
+        NEW.team_id, NEW.conflict_id, NEW.position_id, NEW.relationship_id, NEW.version, NEW.relationship_version,
+        NEW.owner_id, NEW.present, NEW.revision, NEW.recorded_at, 'infinity'
     );
     RETURN NULL;
 END

@@ -11,9 +11,9 @@ GRANT UPDATE (version, revision, recorded_at) ON conflict_cases TO corrigenda_in
 GRANT UPDATE (next_review_at, claim_token, lease_expires_at, attempts, attempts_date) ON case_lease
 TO corrigenda_ingest;
 
-GRANT UPDATE (present, counted_groups, authoritative_groups, support_digest, last_seen_at, revision, recorded_at)
-ON case_positions TO corrigenda_ingest, corrigenda_reviewer;
-GRANT UPDATE (relationship_version, present, revision, recorded_at) ON case_members
+GRANT UPDATE (version, present, counted_groups, authoritative_groups, support_digest, last_seen_at, revision,
+    recorded_at) ON case_positions TO corrigenda_ingest, corrigenda_reviewer;
+GRANT UPDATE (version, relationship_version, present, revision, recorded_at) ON case_members
 TO corrigenda_ingest, corrigenda_reviewer;
 
 -- Only the reviewer closes a case.

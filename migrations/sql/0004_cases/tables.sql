@@ -35,6 +35,7 @@ CREATE TABLE case_members (
     conflict_id UUID NOT NULL,
     position_id UUID NOT NULL,
     relationship_id UUID NOT NULL,
+    version INTEGER NOT NULL,
     relationship_version INTEGER NOT NULL,
     owner_id UUID NOT NULL,
     present BOOLEAN NOT NULL,
@@ -47,6 +48,7 @@ CREATE TABLE case_members (
 CREATE INDEX case_members_relationship_id_idx ON case_members (team_id, relationship_id);
 COMMENT ON INDEX case_members_relationship_id_idx IS 'cases that a row takes part in: every change of a member, recall; foreign key to relationships';
 COMMENT ON TABLE case_members IS 'A relationship at a version that takes part in a position.';
+COMMENT ON COLUMN case_members.version IS 'of this row';
 COMMENT ON COLUMN case_members.present IS 'false once it has left the case';
 
 CREATE TABLE case_members_history (
@@ -54,13 +56,14 @@ CREATE TABLE case_members_history (
     conflict_id UUID NOT NULL,
     position_id UUID NOT NULL,
     relationship_id UUID NOT NULL,
+    version INTEGER NOT NULL,
     relationship_version INTEGER NOT NULL,
     owner_id UUID NOT NULL,
     present BOOLEAN NOT NULL,
     revision BIGINT NOT NULL,
     recorded_from TIMESTAMP WITH TIME ZONE NOT NULL,
     recorded_to TIMESTAMP WITH TIME ZONE NOT NULL,
-    CONSTRAINT case_members_history_pkey PRIMARY KEY (team_id, conflict_id, position_id, relationship_id, revision),
+    CONSTRAINT case_members_history_pkey PRIMARY KEY (team_id, conflict_id, position_id, relationship_id, version),
     CONSTRAINT case_members_history_recorded_to_check CHECK (recorded_from < recorded_to),
     CONSTRAINT case_members_history_versions_excl EXCLUDE USING gist (team_id WITH =, conflict_id WITH =, position_id WITH =, relationship_id WITH =, tstzrange(recorded_from, recorded_to) WITH &&)
 );
@@ -71,6 +74,7 @@ CREATE TABLE case_positions (
     team_id UUID NOT NULL,
     conflict_id UUID NOT NULL,
     position_id UUID NOT NULL,
+    version INTEGER NOT NULL,
     position_key TEXT NOT NULL,
     present BOOLEAN NOT NULL,
     counted_groups INTEGER NOT NULL,
@@ -86,6 +90,7 @@ CREATE TABLE case_positions (
 );
 
 COMMENT ON TABLE case_positions IS 'The current version of one side of a case.';
+COMMENT ON COLUMN case_positions.version IS 'of this row';
 COMMENT ON COLUMN case_positions.position_key IS 'object key, polarity, or recorded / corrected';
 COMMENT ON COLUMN case_positions.present IS 'false once no member stands on it any more';
 COMMENT ON COLUMN case_positions.support_digest IS 'changes whenever the effective supports of the members do';
@@ -94,6 +99,7 @@ CREATE TABLE case_positions_history (
     team_id UUID NOT NULL,
     conflict_id UUID NOT NULL,
     position_id UUID NOT NULL,
+    version INTEGER NOT NULL,
     position_key TEXT NOT NULL,
     present BOOLEAN NOT NULL,
     counted_groups INTEGER NOT NULL,
@@ -104,7 +110,7 @@ CREATE TABLE case_positions_history (
     revision BIGINT NOT NULL,
     recorded_from TIMESTAMP WITH TIME ZONE NOT NULL,
     recorded_to TIMESTAMP WITH TIME ZONE NOT NULL,
-    CONSTRAINT case_positions_history_pkey PRIMARY KEY (team_id, conflict_id, position_id, revision),
+    CONSTRAINT case_positions_history_pkey PRIMARY KEY (team_id, conflict_id, position_id, version),
     CONSTRAINT case_positions_history_recorded_to_check CHECK (recorded_from < recorded_to),
     CONSTRAINT case_positions_history_versions_excl EXCLUDE USING gist (team_id WITH =, conflict_id WITH =, position_id WITH =, tstzrange(recorded_from, recorded_to) WITH &&)
 );

@@ -17,6 +17,7 @@ from corrigenda_core.persistence.tables.decisions import (
     reference_decisions,
     review_items,
     review_items_history,
+    timeline_decisions,
     transitions,
 )
 from corrigenda_core.persistence.tables.evidence import evidence_fragments, evidence_occurrences, ingests
@@ -78,6 +79,7 @@ __all__ = [
     "supports",
     "team_clock",
     "teams",
+    "timeline_decisions",
     "transitions",
     "verification_events",
 ]

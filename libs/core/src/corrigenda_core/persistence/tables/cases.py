@@ -102,12 +102,14 @@ conflict_cases = team_table(
     comment="The current version of a case.",
 )
 
+# An overdue case keeps its version, so the versions of its row are told apart by their revision.
 conflict_cases_history = history_of(conflict_cases, numbered_by="revision")
 
 case_positions = team_table(
     "case_positions",
     required("conflict_id", Uuid),
     required("position_id", Uuid),
+    required("version", Integer, "of this row"),
     required("position_key", Text, "object key, polarity, or recorded / corrected"),
     required("present", Boolean, "false once no member stands on it any more"),
     required("counted_groups", Integer),
@@ -123,13 +125,14 @@ case_positions = team_table(
     comment="The current version of one side of a case.",
 )
 
-case_positions_history = history_of(case_positions, numbered_by="revision")
+case_positions_history = history_of(case_positions, numbered_by="version")
 
 case_members = team_table(
     "case_members",
     required("conflict_id", Uuid),
     required("position_id", Uuid),
     required("relationship_id", Uuid),
+    required("version", Integer, "of this row"),
     required("relationship_version", Integer),
     required("owner_id", Uuid),
     required("present", Boolean, "false once it has left the case"),
@@ -146,7 +149,7 @@ case_members = team_table(
     comment="A relationship at a version that takes part in a position.",
 )
 
-case_members_history = history_of(case_members, numbered_by="revision")
+case_members_history = history_of(case_members, numbered_by="version")
 
 case_events = team_table(
     "case_events",

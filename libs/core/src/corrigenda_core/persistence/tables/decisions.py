@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Boolean, CheckConstraint, Integer, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
+from corrigenda_core.domain.decisions import RemovalReason
 from corrigenda_core.domain.items import ItemKind, ItemStatus
 from corrigenda_core.domain.objects import Polarity
 from corrigenda_core.domain.relationships import ReferenceKind
@@ -73,6 +74,43 @@ decisions = team_table(
     ),
     key=("decision_id",),
     comment="One decision of a person, a judge or an operator; an undo is a decision of its own.",
+)
+
+timeline_decisions = team_table(
+    "timeline_decisions",
+    required("decision_id", Uuid),
+    required("entry", Integer, "place in its decision, from 0"),
+    *member_of("kind", ("removal", "facet", "start", "distinction")),
+    required("statement_id", Uuid),
+    *member_of("removal_reason", RemovalReason, nullable=True),
+    optional("facet", Integer),
+    optional("start_at", INSTANT),
+    *member_of("start_basis", TimeBasis, nullable=True),
+    optional("other_statement_id", Uuid, "the statement that this one is told apart from"),
+    *ledgered(),
+    CheckConstraint("entry >= 0", name="entry"),
+    CheckConstraint(
+        "(kind = 'removal') = (removal_reason IS NOT NULL) AND (kind = 'facet') = (facet IS NOT NULL) "
+        "AND (kind = 'start') = (start_at IS NOT NULL) AND (kind = 'start') = (start_basis IS NOT NULL) "
+        "AND (kind = 'distinction') = (other_statement_id IS NOT NULL)",
+        name="of_its_kind",
+    ),
+    refers(["decision_id"], "decisions", deferred=True),
+    refers(["statement_id"], "observations", ["observation_id"]),
+    refers(["other_statement_id"], "observations", ["observation_id"]),
+    index(
+        "timeline_decisions_statement_id_idx",
+        "statement_id",
+        serves="decisions on a statement for the fold; foreign key to observations",
+    ),
+    index(
+        "timeline_decisions_other_statement_id_idx",
+        "other_statement_id",
+        serves="distinctions of a statement; foreign key to observations",
+        where="other_statement_id IS NOT NULL",
+    ),
+    key=("decision_id", "entry"),
+    comment="What a decision says to the fold; it stands until its decision is reverted.",
 )
 
 transitions = team_table(

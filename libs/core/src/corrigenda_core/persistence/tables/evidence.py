@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import CheckConstraint, Numeric, Text, Uuid
+from sqlalchemy import CheckConstraint, Integer, Numeric, Text, Uuid
 from sqlalchemy.dialects.postgresql import BYTEA, JSONB
 
 from corrigenda_core.domain.evidence import Authority, ScanVerdict, SourceType
@@ -53,6 +53,7 @@ evidence_fragments = team_table(
     required("near_duplicate_fragment_ids", UUIDS, "fragments recorded before that are nearly the same text"),
     required("inherited_labels", TEXTS, "labels of independence beyond group and key, fixed at ingest"),
     optional("occurred_at", INSTANT),
+    optional("occurred_at_offset_minutes", Integer, "the offset from UTC that its author wrote"),
     required("labels", TEXTS),
     required("metadata", JSONB),
     optional("confidence", Numeric, "stored and shown, never counted"),
@@ -82,6 +83,7 @@ evidence_occurrences = team_table(
     required("fragment_id", Uuid),
     required("ingest_id", Uuid),
     optional("occurred_at", INSTANT),
+    optional("occurred_at_offset_minutes", Integer, "the offset from UTC that its author wrote"),
     required("labels", TEXTS),
     required("metadata", JSONB),
     *ledgered(),

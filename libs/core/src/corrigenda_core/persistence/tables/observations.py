@@ -9,6 +9,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from corrigenda_core.domain.objects import Polarity, ValueType
 from corrigenda_core.domain.time import TimeBasis
+from corrigenda_core.domain.verification import Modality, VerificationVerdict
 from corrigenda_core.persistence.tables.columns import (
     INSTANT,
     index,
@@ -20,8 +21,6 @@ from corrigenda_core.persistence.tables.columns import (
     team_table,
 )
 
-MODALITIES = ("statement", "question", "plan", "speculation", "quotation")
-VERDICTS = ("entailed", "contradicted", "insufficient")
 OBJECT_KEY_MAX_BYTES = 1280
 SCOPE_MAX_BYTES = 512
 
@@ -86,7 +85,7 @@ observations = team_table(
     optional("predicate_version", Integer),
     *value_object(),
     *member_of("polarity", Polarity),
-    *member_of("modality", MODALITIES),
+    *member_of("modality", Modality),
     required("scope", Text, "normal form"),
     required("stated_from", INSTANT, "-infinity: not stated"),
     required("stated_to", INSTANT, "infinity: not stated"),
@@ -133,7 +132,7 @@ verification_events = team_table(
     "verification_events",
     required("verification_id", Uuid),
     required("observation_id", Uuid),
-    *member_of("verdict", VERDICTS),
+    *member_of("verdict", VerificationVerdict),
     required("reason", Text),
     required("verifier", Text, "name and version"),
     required("bounds", JSONB, "time bounds found in the cited text"),
