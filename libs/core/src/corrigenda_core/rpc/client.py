@@ -1,0 +1,134 @@
+"""The client of our services: typed stubs, the key on every call, deadlines, and reading one's own writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import grpc
+from corrigenda.admin.v1 import admin_service_pb2_grpc
+from corrigenda.conflict.v1 import conflict_service_pb2_grpc
+from corrigenda.ingest.v1 import ingest_service_pb2_grpc
+from corrigenda.recall.v1 import recall_service_pb2_grpc
+from google.protobuf.message import Message
+from opentelemetry import propagate
+
+from corrigenda_core.rpc.server import MESSAGE_BYTES_MAX
+
+TIMEOUT_SECONDS = 30.0
+
+Request = TypeVar("Request", bound=Message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoints:
+    """Where the services listen, each as host and port. Ingest serves administration too."""
+
+    ingest: str
+    conflict: str
+    recall: str
+
+
+class Client:
+    """Calls the services as the profile of one key.
+
+    A failed call raises `grpc.aio.AioRpcError`; `status.refusal_of` reads what it carries. The client remembers the
+    latest revision that any answer named, and `own_writes` asks for an answer that knows it.
+
+    Args:
+        endpoints: where the services listen.
+        secret: the key.
+        timeout_seconds: deadline of a call that names none.
+        credentials: for TLS; without them the connection is plain.
+    """
+
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        secret: str,
+        *,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        credentials: grpc.ChannelCredentials | None = None,
+    ) -> None:
+        self.seen_revision = 0
+        preparation = _Preparation(secret, timeout_seconds, self._saw)
+        targets = {endpoints.ingest, endpoints.conflict, endpoints.recall}
+        self._channels = {target: _channel(target, preparation, credentials) for target in sorted(targets)}
+        self.ingest = ingest_service_pb2_grpc.IngestServiceStub(self._channels[endpoints.ingest])
+        self.admin = admin_service_pb2_grpc.AdminServiceStub(self._channels[endpoints.ingest])
+        self.conflict = conflict_service_pb2_grpc.ConflictServiceStub(self._channels[endpoints.conflict])
+        self.recall = recall_service_pb2_grpc.RecallServiceStub(self._channels[endpoints.recall])
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        for channel in self._channels.values():
+            await channel.close()
+
+    def own_writes(self, request: Request) -> Request:
+        """The request, asking for an answer that knows every revision that this client has seen.
+
+        Raises:
+            ValueError: if the request has no ``min_revision``.
+        """
+        if "min_revision" not in request.DESCRIPTOR.fields_by_name:
+            raise ValueError(f"{request.DESCRIPTOR.name} has no min_revision")
+        # The field is found in the descriptor, so the type checker cannot know it.
+        asking: Any = request
+        asking.min_revision = max(asking.min_revision, self.seen_revision)
+        return request
+
+    def _saw(self, revision: int) -> None:
+        self.seen_revision = max(self.seen_revision, revision)
+
+
+class _Preparation(grpc.aio.UnaryUnaryClientInterceptor):
+    """Gives every call its key, deadline and trace, and notes the revision of the answer."""
+
+    def __init__(self, secret: str, timeout_seconds: float, saw: Callable[[int], None]) -> None:
+        self._authorization = f"Bearer {secret}"
+        self._timeout_seconds = timeout_seconds
+        self._saw = saw
+
+    async def intercept_unary_unary(
+        self,
+        continuation: Callable[[grpc.aio.ClientCallDetails, Any], Any],
+        client_call_details: grpc.aio.ClientCallDetails,
+        request: Any,
+    ) -> Any:
+        carrier: dict[str, str] = {"authorization": self._authorization}
+        propagate.inject(carrier)
+        timeout = client_call_details.timeout
+        details = grpc.aio.ClientCallDetails(
+            method=client_call_details.method,
+            timeout=self._timeout_seconds if timeout is None else timeout,
+            metadata=grpc.aio.Metadata(*(client_call_details.metadata or ()), *carrier.items()),
+            credentials=client_call_details.credentials,
+            wait_for_ready=client_call_details.wait_for_ready,
+        )
+        call = await continuation(details, request)
+        response = await call
+        self._saw(getattr(response, "revision", 0))
+        return call
+
+
+def _channel(target: str, preparation: _Preparation, credentials: grpc.ChannelCredentials | None) -> grpc.aio.Channel:
+    options = [
+        ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
+        ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
+    ]
+    if credentials is None:
+        return grpc.aio.insecure_channel(target, options=options, interceptors=[preparation])
+    return grpc.aio.secure_channel(target, credentials, options=options, interceptors=[preparation])

@@ -1,0 +1,263 @@
+"""The gate that every call to a service of ours passes: one interceptor, its steps in one readable order.
+
+A call gets a request id, a span, a deadline and a place among those in flight; its key is authenticated, counted and
+checked for the permission that the method needs; its bytes are parsed and validated; then the handler runs. Whatever
+fails becomes a status with details; one log line and the metrics tell how it ended, and nothing of what was sent.
+
+Health and reflection pass untouched: they are no services of ours, and need no key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+import traceback
+import uuid
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import grpc
+import structlog
+from google.protobuf.message import DecodeError, Message
+from opentelemetry import propagate, trace
+
+from corrigenda_core.domain.actors import Caller, KeyScope
+from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.ports.authentication import Authenticator
+from corrigenda_core.rpc.calls import CallContext, enter_call
+from corrigenda_core.rpc.methods import MethodAccess
+from corrigenda_core.rpc.metrics import CallMetrics
+from corrigenda_core.rpc.rate_limit import RateLimiter
+from corrigenda_core.rpc.status import CODES, DETAILS_KEY, status_of
+from corrigenda_core.rpc.validation import refuse_invalid
+
+DEADLINE_DEFAULT_SECONDS = 30.0
+DEADLINE_MAX_SECONDS = 180.0
+IN_FLIGHT_MAX = 256
+REQUEST_ID_KEY = "x-request-id"
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_BEARER = re.compile(r"(?i:bearer) (cor_[!-~]{1,200})")
+
+_log = structlog.get_logger("corrigenda.rpc")
+_tracer = trace.get_tracer("corrigenda.rpc")
+
+MayCall: TypeAlias = Callable[[str, Collection[KeyScope]], None]
+"""Checks that a key with these scopes may call the method of this path; raises a `Refusal` (SCOPE_MISSING)."""
+
+_Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Target:
+    """A method with what its handler does: parse the bytes, then answer the request."""
+
+    method: MethodAccess
+    parse: Callable[[bytes], Message]
+    behaviour: Callable[[Any, Any], Awaitable[Message]]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Arrival:
+    """A call as it arrived and, once it is over, how it ended."""
+
+    method: MethodAccess
+    metadata: Mapping[str, str]
+    request_id: str
+    began: float
+    caller: Caller | None = None
+    code: str = "OK"
+    refusal: Refusal | None = None
+
+
+class CallGate(grpc.aio.ServerInterceptor):
+    """Admits calls to the methods it is given, and answers for all their failures.
+
+    Args:
+        methods: the methods of our services by path.
+        authenticator: finds the caller of a key.
+        may_call: the table of permissions.
+        limiter: counts the calls of a key.
+        metrics: where calls are counted.
+        in_flight_max: calls served at once; more are refused as OVERLOADED.
+    """
+
+    def __init__(
+        self,
+        *,
+        methods: Mapping[str, MethodAccess],
+        authenticator: Authenticator,
+        may_call: MayCall,
+        limiter: RateLimiter,
+        metrics: CallMetrics,
+        in_flight_max: int = IN_FLIGHT_MAX,
+    ) -> None:
+        self._methods = methods
+        self._authenticator = authenticator
+        self._may_call = may_call
+        self._limiter = limiter
+        self._metrics = metrics
+        self._in_flight_max = in_flight_max
+        self._in_flight = 0
+        self._guarded: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler[Any, Any] | None]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> grpc.RpcMethodHandler[Any, Any] | None:
+        """Puts the gate before the handler of a method of ours; others pass."""
+        path = handler_call_details.method
+        if path in self._guarded:
+            return self._guarded[path]
+        handler = await continuation(handler_call_details)
+        method = self._methods.get(path)
+        if handler is None or method is None:
+            return handler
+        self._guarded[path] = self._guard(method, handler)
+        return self._guarded[path]
+
+    def _guard(self, method: MethodAccess, handler: grpc.RpcMethodHandler[Any, Any]) -> grpc.RpcMethodHandler[Any, Any]:
+        if handler.request_deserializer is None or handler.unary_unary is None:
+            raise ValueError(f"{method.path} is not a unary method")
+        target = _Target(method=method, parse=handler.request_deserializer, behaviour=handler.unary_unary)
+
+        async def serve(payload: bytes, context: _Context) -> Message:
+            return await self._serve(target, payload, context)
+
+        # The bytes come here as they are: a caller without a valid key is refused before anything is parsed, and bytes
+        # that are no message get the documented error.
+        return grpc.unary_unary_rpc_method_handler(
+            serve,
+            request_deserializer=None,
+            response_serializer=handler.response_serializer,
+        )
+
+    async def _serve(self, target: _Target, payload: bytes, context: _Context) -> Message:
+        call = _arrival(target.method, context)
+        self._metrics.began()
+        self._in_flight += 1
+        with _tracer.start_as_current_span(
+            target.method.path[1:],
+            context=propagate.extract(call.metadata),
+            kind=trace.SpanKind.SERVER,
+            record_exception=False,
+            set_status_on_exception=False,
+        ) as span:
+            try:
+                context.set_trailing_metadata(((REQUEST_ID_KEY, call.request_id),))
+                return await self._within_deadline(target, call, payload, context)
+            except Refusal as refusal:
+                call.refusal = refusal
+            except asyncio.CancelledError:
+                call.code = grpc.StatusCode.CANCELLED.name
+                raise
+            except Exception as error:  # noqa: BLE001 - the one place that turns a defect into an answer
+                call.refusal = _incident(error, call)
+            finally:
+                self._in_flight -= 1
+                if call.refusal is not None:
+                    call.code = CODES[call.refusal.reason].name
+                self._tell(call, span)
+            status = status_of(call.refusal)
+            details = ((DETAILS_KEY, status.SerializeToString()), (REQUEST_ID_KEY, call.request_id))
+            return await context.abort(CODES[call.refusal.reason], status.message, details)
+
+    async def _within_deadline(self, target: _Target, call: _Arrival, payload: bytes, context: _Context) -> Message:
+        if self._in_flight > self._in_flight_max:
+            raise Refusal(Reason.OVERLOADED, "the server has more work than it can finish in time")
+        asked_seconds = context.time_remaining()
+        limit_seconds = min(DEADLINE_DEFAULT_SECONDS if asked_seconds is None else asked_seconds, DEADLINE_MAX_SECONDS)
+        deadline = asyncio.get_running_loop().time() + limit_seconds
+        try:
+            async with asyncio.timeout_at(deadline) as timeout:
+                call.caller = await self._admit(call)
+                request = _parsed(target.parse, payload)
+                refuse_invalid(request)
+                enter_call(
+                    CallContext(
+                        method=call.method.path, request_id=call.request_id, caller=call.caller, deadline=deadline
+                    )
+                )
+                return await target.behaviour(request, context)
+        except TimeoutError:
+            if not timeout.expired():
+                raise
+            raise Refusal(Reason.STORE_UNAVAILABLE, "the deadline passed before the call was done") from None
+
+    async def _admit(self, call: _Arrival) -> Caller:
+        """The authenticated caller, who has not called too often and may call the method."""
+        bearer = _BEARER.fullmatch(call.metadata.get("authorization", ""))
+        if bearer is None:
+            raise Refusal(Reason.CREDENTIAL_INVALID, "the call needs a valid key")
+        caller = await self._authenticator.authenticate(bearer[1])
+        self._limiter.count(caller.key_id)
+        self._may_call(call.method.path, caller.scopes)
+        return caller
+
+    def _tell(self, call: _Arrival, span: trace.Span) -> None:
+        """Counts the call, ends its span and writes its log line."""
+        seconds = time.monotonic() - call.began
+        reason = call.refusal.reason.value if call.refusal else ""
+        self._metrics.finished(method=call.method.path, code=call.code, reason=reason, duration_seconds=seconds)
+        span.set_attributes({"rpc.system": "grpc", "rpc.grpc.status": call.code, "corrigenda.reason": reason})
+        if call.code == grpc.StatusCode.INTERNAL.name:
+            span.set_status(trace.StatusCode.ERROR)
+        facts = {"reason": reason, "trace_id": _trace_id(span)}
+        if call.refusal is not None:
+            facts |= {"field": call.refusal.field, "incident_id": call.refusal.metadata.get("incident_id", "")}
+        if call.caller is not None:
+            facts |= {"team_id": call.caller.team_id, "key_id": call.caller.key_id}
+        _log.info(
+            "rpc",
+            method=call.method.path,
+            request_id=call.request_id,
+            code=call.code,
+            duration_ms=round(seconds * 1000, 3),
+            **{name: value for name, value in facts.items() if value},
+        )
+
+
+def _arrival(method: MethodAccess, context: _Context) -> _Arrival:
+    metadata = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
+    offered = metadata.get(REQUEST_ID_KEY, "")
+    request_id = offered if _REQUEST_ID.fullmatch(offered) else uuid.uuid4().hex
+    return _Arrival(method=method, metadata=metadata, request_id=request_id, began=time.monotonic())
+
+
+def _parsed(parse: Callable[[bytes], Message], payload: bytes) -> Message:
+    try:
+        return parse(payload)
+    except DecodeError:
+        raise Refusal(Reason.INVALID_FIELD, "the bytes are not a message of this method") from None
+
+
+def _incident(error: Exception, call: _Arrival) -> Refusal:
+    """Writes a defect to the log and answers with its incident id alone.
+
+    The log gets the stack and the types, not the exceptions' texts: those of a database driver quote stored values.
+    """
+    incident_id = uuid.uuid4().hex
+    chain: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None and len(chain) < 5:
+        chain.append(f"{type(cause).__module__}.{type(cause).__qualname__}")
+        cause = cause.__cause__ or cause.__context__
+    _log.error(
+        "incident",
+        incident_id=incident_id,
+        method=call.method.path,
+        request_id=call.request_id,
+        exceptions=chain,
+        stack="".join(traceback.format_tb(error.__traceback__)),
+    )
+    return Refusal(
+        Reason.INTERNAL_ERROR, "the server failed; report the incident id", metadata={"incident_id": incident_id}
+    )
+
+
+def _trace_id(span: trace.Span) -> str:
+    context = span.get_span_context()
+    return trace.format_trace_id(context.trace_id) if context.is_valid else ""

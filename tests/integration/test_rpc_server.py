@@ -1,0 +1,437 @@
+"""The RPC kit over the wire: a real server on a loopback port with a small servicer of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sys
+import uuid
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+import pytest_asyncio
+import structlog
+from corrigenda.ingest.v1 import ingest_service_pb2, ingest_service_pb2_grpc, placement_pb2, submission_pb2
+from corrigenda.type.v1 import evidence_pb2
+from google.rpc import error_details_pb2, status_pb2
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from prometheus_client import CollectorRegistry
+
+from corrigenda_core.domain.actors import Caller, KeyScope
+from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.ids import KeyId, ProfileId, TeamId
+from corrigenda_core.policy.authorization import may_call_method
+from corrigenda_core.rpc.calls import current_call
+from corrigenda_core.rpc.client import Client, Endpoints
+from corrigenda_core.rpc.interceptors import DEADLINE_DEFAULT_SECONDS, CallGate
+from corrigenda_core.rpc.methods import methods_of
+from corrigenda_core.rpc.metrics import CallMetrics
+from corrigenda_core.rpc.rate_limit import RateLimit, RateLimiter
+from corrigenda_core.rpc.server import RpcServer, ServiceBinding
+from corrigenda_core.rpc.status import DETAILS_KEY, refusal_of
+
+SERVICE = ingest_service_pb2.DESCRIPTOR.services_by_name["IngestService"]
+REMEMBER, GET_PLACEMENT = f"/{SERVICE.full_name}/Remember", f"/{SERVICE.full_name}/GetPlacement"
+WRITER, READER, STRANGER = "cor_writer", "cor_reader", "cor_operator"
+SCOPES = {WRITER: {KeyScope.WRITE}, READER: {KeyScope.READ}, STRANGER: {KeyScope.OPERATOR}}
+CANARY = "canary-9d3f-never-in-a-log"
+INGEST_ID = "0190a6e2-0000-7000-8000-000000000001"
+
+
+class Keys:
+    """An authenticator with three keys of one team."""
+
+    async def authenticate(self, secret: str) -> Caller:
+        if secret not in SCOPES:
+            raise Refusal(Reason.CREDENTIAL_INVALID, "the call needs a valid key")
+        return Caller(
+            team_id=TeamId("team"),
+            profile_id=ProfileId("profile"),
+            key_id=KeyId(secret.removeprefix("cor_")),
+            scopes=frozenset(SCOPES[secret]),
+        )
+
+
+class Ingest(ingest_service_pb2_grpc.IngestServiceServicer):
+    """Answers with who called; Remember does what its idempotency key says."""
+
+    def __init__(self) -> None:
+        self.entered = asyncio.Event()
+        self.release = asyncio.Event()
+        self.cancelled = asyncio.Event()
+
+    async def Remember(self, request: Any, context: Any) -> Any:
+        match request.idempotency_key:
+            case "defect":
+                raise RuntimeError(f"duplicate key: {request.evidence[0].content}")
+            case "refuse":
+                raise Refusal(Reason.CONTENTION, "concurrent writes", retry_after_seconds=0.25)
+            case "wait":
+                self.entered.set()
+                try:
+                    await self.release.wait()
+                except asyncio.CancelledError:
+                    self.cancelled.set()
+                    raise
+        return ingest_service_pb2.RememberResponse(revision=7)
+
+    async def GetPlacement(self, request: Any, context: Any) -> Any:
+        call = current_call()
+        placement = placement_pb2.Placement(ingest_id=request.ingest_id)
+        placement.author.profile_id = call.caller.profile_id
+        placement.author.name = f"{call.request_id} {call.remaining_seconds:.0f}"
+        return ingest_service_pb2.GetPlacementResponse(placement=placement, revision=5)
+
+
+class Running:
+    """A started server and what the tests look at."""
+
+    def __init__(self, *, limit: RateLimit, in_flight_max: int) -> None:
+        self.registry = CollectorRegistry()
+        self.ingest = Ingest()
+        self.database_answers = True
+        self.server = RpcServer(
+            services=[
+                ServiceBinding(
+                    descriptor=SERVICE,
+                    register=lambda server: ingest_service_pb2_grpc.add_IngestServiceServicer_to_server(
+                        self.ingest, server
+                    ),
+                )
+            ],
+            gate=CallGate(
+                methods=methods_of([SERVICE]),
+                authenticator=Keys(),
+                may_call=may_call_method,
+                limiter=RateLimiter(limit),
+                metrics=CallMetrics(self.registry),
+                in_flight_max=in_flight_max,
+            ),
+            checks={"database": self.check_database},
+            check_interval_seconds=0.02,
+        )
+
+    async def check_database(self) -> None:
+        if not self.database_answers:
+            raise ConnectionError("no database")
+
+    def client(self, secret: str = WRITER) -> Client:
+        address = self.server.address
+        return Client(Endpoints(ingest=address, conflict=address, recall=address), secret)
+
+
+Start = Callable[..., Any]
+
+
+@pytest_asyncio.fixture
+async def start() -> AsyncIterator[Start]:
+    running: list[Running] = []
+
+    async def begin(*, limit: RateLimit | None = None, in_flight_max: int = 8) -> Running:
+        started = Running(limit=limit or RateLimit(), in_flight_max=in_flight_max)
+        await started.server.start()
+        running.append(started)
+        return started
+
+    yield begin
+    for started in running:
+        started.ingest.release.set()
+        await started.server.stop(drain_seconds=0)
+
+
+def remember(key: str = "k", content: str = "production deploys from main") -> ingest_service_pb2.RememberRequest:
+    item = submission_pb2.EvidenceItem(content=content, source_type=evidence_pb2.SOURCE_TYPE_MANUAL)
+    return ingest_service_pb2.RememberRequest(idempotency_key=key, evidence=[item])
+
+
+def placement() -> ingest_service_pb2.GetPlacementRequest:
+    return ingest_service_pb2.GetPlacementRequest(ingest_id=INGEST_ID)
+
+
+async def refused(call: Any) -> tuple[grpc.aio.AioRpcError, Refusal]:
+    """The error of a call that must fail, and the refusal that it carries."""
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await call
+    refusal = refusal_of(caught.value)
+    assert refusal is not None
+    return caught.value, refusal
+
+
+async def raw(address: str, path: str, payload: bytes, *metadata: tuple[str, str]) -> bytes:
+    """Calls with bytes as they are."""
+    async with grpc.aio.insecure_channel(address) as channel:
+        answer: bytes = await channel.unary_unary(path)(payload, metadata=metadata)
+        return answer
+
+
+async def test_a_handler_learns_the_caller_the_request_id_and_the_deadline(start: Start) -> None:
+    running = await start()
+    async with running.client(READER) as client:
+        call = client.ingest.GetPlacement(placement(), metadata=(("x-request-id", "abc-1"),))
+        answer = await call
+        trailing = dict(await call.trailing_metadata())
+    assert answer.placement.author.profile_id == "profile"
+    assert answer.placement.author.name == f"abc-1 {DEADLINE_DEFAULT_SECONDS:.0f}"
+    assert trailing["x-request-id"] == "abc-1"
+    assert client.seen_revision == 5
+    assert client.own_writes(placement()).min_revision == 5
+
+
+async def test_a_request_id_that_could_forge_a_log_line_is_replaced(start: Start) -> None:
+    running = await start()
+    async with running.client(READER) as client:
+        call = client.ingest.GetPlacement(placement(), metadata=(("x-request-id", "a b"),))
+        await call
+        assert uuid.UUID(dict(await call.trailing_metadata())["x-request-id"])
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [
+        pytest.param((), Reason.CREDENTIAL_INVALID, id="no key"),
+        pytest.param((("authorization", "Bearer wrong"),), Reason.CREDENTIAL_INVALID, id="malformed key"),
+        pytest.param((("authorization", "Bearer cor_wrong"),), Reason.CREDENTIAL_INVALID, id="unknown key"),
+        pytest.param((("authorization", f"Basic {READER}"),), Reason.CREDENTIAL_INVALID, id="other scheme"),
+        pytest.param((("authorization", f"Bearer {STRANGER}"),), Reason.SCOPE_MISSING, id="other scope"),
+        pytest.param((("authorization", f"Bearer {READER}"),), Reason.INVALID_FIELD, id="admitted, then validated"),
+    ],
+)
+async def test_a_caller_is_refused_before_anything_is_parsed(
+    start: Start, metadata: tuple[tuple[str, str], ...], reason: Reason
+) -> None:
+    running = await start()
+    _, refusal = await refused(raw(running.server.address, GET_PLACEMENT, b"\xff no message", *metadata))
+    assert refusal.reason is reason
+
+
+async def test_a_missing_scope_is_named(start: Start) -> None:
+    running = await start()
+    async with running.client(READER) as client:
+        error, refusal = await refused(client.ingest.Remember(remember()))
+    assert error.code() is grpc.StatusCode.PERMISSION_DENIED
+    assert refusal.metadata == {"needed": "write"}
+
+
+async def test_an_invalid_request_names_every_breach(start: Start) -> None:
+    running = await start()
+    request = remember(key="k" * 129, content="x" * 65_537)
+    async with running.client() as client:
+        error, refusal = await refused(client.ingest.Remember(request))
+    assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert (refusal.reason, refusal.field) == (Reason.TOO_LARGE, "idempotency_key")
+    assert refusal.metadata == {"field": "idempotency_key", "bound": "max_bytes", "offered": "129", "allowed": "128"}
+    assert violated_fields(error) == ["idempotency_key", "evidence[0].content"]
+
+
+def violated_fields(error: grpc.aio.AioRpcError) -> list[str]:
+    sent = dict(error.trailing_metadata() or ())[DETAILS_KEY]
+    assert isinstance(sent, bytes)
+    bad_request = error_details_pb2.BadRequest()
+    assert any(detail.Unpack(bad_request) for detail in status_pb2.Status.FromString(sent).details)
+    return [violation.field for violation in bad_request.field_violations]
+
+
+async def test_a_refusal_of_a_handler_reaches_the_client_whole(start: Start) -> None:
+    running = await start()
+    async with running.client() as client:
+        error, refusal = await refused(client.ingest.Remember(remember("refuse")))
+    assert error.code() is grpc.StatusCode.ABORTED
+    assert (refusal.reason, refusal.retry_after_seconds) == (Reason.CONTENTION, 0.25)
+
+
+async def test_a_defect_answers_with_an_incident_id_and_nothing_else(start: Start) -> None:
+    running = await start()
+    with structlog.testing.capture_logs() as logs:
+        async with running.client() as client:
+            error, refusal = await refused(client.ingest.Remember(remember("defect", CANARY)))
+    assert error.code() is grpc.StatusCode.INTERNAL
+    assert refusal.metadata.keys() == {"incident_id"}
+    [incident] = [line for line in logs if line["event"] == "incident"]
+    assert incident["incident_id"] == refusal.metadata["incident_id"]
+    assert incident["exceptions"] == ["builtins.RuntimeError"]
+    assert "test_rpc_server" in incident["stack"]
+    assert CANARY not in json.dumps(logs) + str(error)
+
+
+async def test_each_call_leaves_one_log_line_and_one_count_without_payload_or_secret(start: Start) -> None:
+    running = await start()
+    with structlog.testing.capture_logs() as logs:
+        async with running.client() as client:
+            await client.ingest.Remember(remember(content=CANARY))
+            await refused(client.ingest.Remember(remember("refuse", CANARY)))
+    assert [(line["event"], line["code"], line.get("reason")) for line in logs] == [
+        ("rpc", "OK", None),
+        ("rpc", "ABORTED", "CONTENTION"),
+    ]
+    assert {line["key_id"] for line in logs} == {"writer"}
+    assert CANARY not in json.dumps(logs)
+    assert WRITER not in json.dumps(logs)
+    count = running.registry.get_sample_value
+    assert count("corrigenda_rpc_calls_total", {"method": REMEMBER, "code": "OK", "reason": ""}) == 1
+    assert count("corrigenda_rpc_calls_total", {"method": REMEMBER, "code": "ABORTED", "reason": "CONTENTION"}) == 1
+    assert count("corrigenda_rpc_in_flight") == 0
+
+
+async def test_a_key_that_calls_too_often_is_told_when_to_come_back(start: Start) -> None:
+    running = await start(limit=RateLimit(calls_per_second=0.001, burst_calls=1))
+    async with running.client(READER) as client, running.client() as other:
+        await client.ingest.GetPlacement(placement())
+        error, refusal = await refused(client.ingest.GetPlacement(placement()))
+        await other.ingest.GetPlacement(placement())
+    assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert refusal.reason is Reason.RATE_LIMITED
+    assert refusal.retry_after_seconds == pytest.approx(1000, rel=0.01)
+
+
+async def test_more_calls_than_the_server_holds_are_refused_and_the_rest_goes_on(start: Start) -> None:
+    running = await start(in_flight_max=1)
+    async with running.client() as client:
+        held = asyncio.ensure_future(client.ingest.Remember(remember("wait")))
+        await running.ingest.entered.wait()
+        _, refusal = await refused(client.ingest.Remember(remember()))
+        running.ingest.release.set()
+        assert (await held).revision == 7
+    assert refusal.reason is Reason.OVERLOADED
+    assert refusal.retry_after_seconds is not None
+
+
+async def test_a_deadline_ends_the_handler(start: Start) -> None:
+    running = await start()
+    async with running.client() as client:
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await client.ingest.Remember(remember("wait"), timeout=0.2)
+        assert caught.value.code() in {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE}
+        async with asyncio.timeout(5):
+            await running.ingest.cancelled.wait()
+
+
+async def test_the_server_ends_a_call_without_a_deadline_at_its_own(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("corrigenda_core.rpc.interceptors.DEADLINE_DEFAULT_SECONDS", 0.05)
+    running = await start()
+    call = raw(
+        running.server.address,
+        REMEMBER,
+        remember("wait").SerializeToString(),
+        ("authorization", f"Bearer {WRITER}"),
+    )
+    error, refusal = await refused(call)
+    assert error.code() is grpc.StatusCode.UNAVAILABLE
+    assert refusal.reason is Reason.STORE_UNAVAILABLE
+    assert running.ingest.cancelled.is_set()
+
+
+async def test_a_caller_that_goes_away_cancels_the_handler(start: Start) -> None:
+    running = await start()
+    with structlog.testing.capture_logs() as logs:
+        async with running.client() as client:
+            call = asyncio.ensure_future(client.ingest.Remember(remember("wait")))
+            await running.ingest.entered.wait()
+            call.cancel()
+            async with asyncio.timeout(5):
+                await running.ingest.cancelled.wait()
+            await client.ingest.GetPlacement(placement())
+    assert [line["code"] for line in logs] == ["CANCELLED", "OK"]
+
+
+async def test_a_stopping_server_ends_what_is_in_flight_and_takes_nothing_new(start: Start) -> None:
+    running = await start()
+    stop = asyncio.Event()
+    serving = asyncio.create_task(running.server.serve_until(stop))
+    async with running.client() as client:
+        held = asyncio.ensure_future(client.ingest.Remember(remember("wait")))
+        await running.ingest.entered.wait()
+        stop.set()
+        async with running.client() as late, asyncio.timeout(5):
+            code = grpc.StatusCode.OK
+            while code is grpc.StatusCode.OK:
+                code = await code_of_call(late)
+        # The library itself answers a call that arrives on an old connection meanwhile, as cancelled.
+        assert code in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED}
+        assert not held.done()
+        running.ingest.release.set()
+        assert (await held).revision == 7
+    await serving
+
+
+async def code_of_call(client: Client) -> grpc.StatusCode:
+    try:
+        await client.ingest.GetPlacement(placement())
+    except grpc.aio.AioRpcError as error:
+        return error.code()
+    return grpc.StatusCode.OK
+
+
+async def test_health_follows_each_dependency_and_needs_no_key(start: Start) -> None:
+    running = await start()
+    async with grpc.aio.insecure_channel(running.server.address) as channel:
+        health = health_pb2_grpc.HealthStub(channel)
+        watched = health.Watch(health_pb2.HealthCheckRequest(service=SERVICE.full_name))
+        assert (await watched.read()).status == health_pb2.HealthCheckResponse.SERVING
+        running.database_answers = False
+        async with asyncio.timeout(5):
+            assert (await watched.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
+        answer = await health.Check(health_pb2.HealthCheckRequest(service="dependency/database"))
+        assert answer.status == health_pb2.HealthCheckResponse.NOT_SERVING
+        running.database_answers = True
+        async with asyncio.timeout(5):
+            assert (await watched.read()).status == health_pb2.HealthCheckResponse.SERVING
+        watched.cancel()
+
+
+async def curl(address: str, *arguments: str, data: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+    """Runs ``buf curl`` by reflection; returns its exit status and the JSON it printed."""
+    buf = shutil.which("buf", path=str(Path(sys.executable).parent))
+    assert buf is not None
+    process = await asyncio.create_subprocess_exec(
+        buf, "curl", "--http2-prior-knowledge", "--protocol", "grpc", *arguments,
+        *(("-d", json.dumps(data)) if data is not None else ()),
+        address,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    stdout, stderr = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, json.loads(stdout or stderr)
+
+
+async def test_a_person_can_call_by_reflection_alone(start: Start) -> None:
+    running = await start()
+    url = f"http://{running.server.address}{GET_PLACEMENT}"
+    status, answer = await curl(
+        url, "--header", f"authorization: Bearer {READER}", data={"ingest_id": INGEST_ID, "min_revision": 1}
+    )
+    assert status == 0
+    assert answer["placement"]["ingestId"] == INGEST_ID
+
+
+async def test_a_person_sees_why_a_call_is_refused(start: Start) -> None:
+    running = await start()
+    status, answer = await curl(
+        f"http://{running.server.address}{GET_PLACEMENT}", "--header", f"authorization: Bearer {READER}", data={}
+    )
+    assert status != 0
+    assert answer["code"] == "invalid_argument"
+    assert answer["message"] == "ingest_id must be set"
+
+
+async def test_a_second_server_cannot_take_the_same_port(start: Start) -> None:
+    running = await start()
+    with pytest.raises(RuntimeError):
+        RpcServer(
+            services=[],
+            gate=CallGate(
+                methods={},
+                authenticator=Keys(),
+                may_call=may_call_method,
+                limiter=RateLimiter(RateLimit()),
+                metrics=CallMetrics(CollectorRegistry()),
+            ),
+            checks={},
+            address=running.server.address,
+        )
