@@ -8,7 +8,7 @@ in the same run, each as the median of its rounds:
 - ``line``: what `corrigenda policy evaluate` does with a line, reading the snapshot included;
 - ``floor_count``: the least that any count does here: visit the ten supports and count the distinct groups of each
   position, with no copies, exclusions, times or record;
-- ``floor_line``: the least that any answer to a line does here: read and write the JSON, with nothing checked or decided.
+- ``floor_line``: the least that any answer to a line does here: read and write JSON, with nothing checked or decided.
 
     python3 dev.py bench perf policy [--json]
 """
