@@ -38,10 +38,8 @@ DUE_AT = SEEN_AT + timedelta(days=7)
 
 
 def rows(path: Path) -> Iterator[list[str]]:
-    opened = (
-        gzip.open(path, "rt", encoding="utf-8", newline="") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    )
-    with opened as text:
+    open_text = gzip.open if path.suffix == ".gz" else open
+    with open_text(path, "rt", encoding="utf-8", newline="") as text:
         yield from csv.reader(text, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 

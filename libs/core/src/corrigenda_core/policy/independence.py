@@ -135,6 +135,12 @@ def decide_witnesses(positions: Iterable[SnapshotPosition]) -> Witnesses:
     return Witnesses(components=tuple(components), exclusions=tuple(exclusions))
 
 
+def decide_independent_groups(supports: Iterable[Support]) -> int:
+    """How many witnesses the effective supports of one relationship are, when no other position is looked at."""
+    alone = PositionId("")
+    return len(_join([_voice(alone, support) for support in supports if support.effective]))
+
+
 def _voices(positions: Iterable[SnapshotPosition]) -> list[_Voice]:
     """The effective supports by position and id: whatever is built from them in one pass comes out in that order."""
     effective = [
@@ -192,7 +198,7 @@ def _copies_of_other_side(voices: Iterable[_Voice]) -> set[SupportId]:
         for mark in voice.copy_marks:
             sharing.setdefault(mark, []).append(voice)
     copies = set()
-    for group in sharing.values():
+    for group in (voices_of_mark for voices_of_mark in sharing.values() if len(voices_of_mark) > 1):
         group.sort(key=lambda voice: (voice.support.recorded_at, voice.support.fragment_id))
         for place, later in enumerate(group):
             fragment_id = later.support.fragment_id

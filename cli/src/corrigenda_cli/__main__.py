@@ -1,0 +1,52 @@
+"""The `corrigenda` command: finds the subcommand that is asked for and runs it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+
+from corrigenda_cli import commands
+
+EXIT_FAILED = 1
+EXIT_INTERRUPTED = 130
+
+
+def command_names() -> dict[str, str]:
+    """Subcommand -> module name, for every module of the package `commands`; none of them is imported."""
+    modules = sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+    return {module.replace("_", "-"): module for module in modules}
+
+
+def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser with the one subcommand that the arguments begin with, or with all of them if it is none."""
+    parser = argparse.ArgumentParser(prog="corrigenda", description="Shared, correctable memory for teams of agents.")
+    subparsers = parser.add_subparsers(metavar="command", required=True)
+    names = command_names()
+    asked = names.get(arguments[0]) if arguments else None
+    for module in names.values() if asked is None else [asked]:
+        importlib.import_module(f"{commands.__name__}.{module}").add_parser(subparsers)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one subcommand and returns its exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    given = sys.argv[1:] if arguments is None else arguments
+    options = parser_for(given).parse_args(given)
+    try:
+        status: int = options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has left; the interpreter must not try to write the rest at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
