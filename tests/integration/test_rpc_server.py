@@ -17,10 +17,6 @@ import pytest_asyncio
 import structlog
 from corrigenda.ingest.v1 import ingest_service_pb2, ingest_service_pb2_grpc, placement_pb2, submission_pb2
 from corrigenda.type.v1 import evidence_pb2
-from google.rpc import error_details_pb2, status_pb2
-from grpc_health.v1 import health_pb2, health_pb2_grpc
-from prometheus_client import CollectorRegistry
-
 from corrigenda_core.domain.actors import Caller, KeyScope
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import KeyId, ProfileId, TeamId
@@ -33,6 +29,9 @@ from corrigenda_core.rpc.metrics import CallMetrics
 from corrigenda_core.rpc.rate_limit import RateLimit, RateLimiter
 from corrigenda_core.rpc.server import RpcServer, ServiceBinding
 from corrigenda_core.rpc.status import DETAILS_KEY, refusal_of
+from google.rpc import error_details_pb2, status_pb2
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from prometheus_client import CollectorRegistry
 
 SERVICE = ingest_service_pb2.DESCRIPTOR.services_by_name["IngestService"]
 REMEMBER, GET_PLACEMENT = f"/{SERVICE.full_name}/Remember", f"/{SERVICE.full_name}/GetPlacement"

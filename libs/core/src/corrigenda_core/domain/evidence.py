@@ -96,9 +96,13 @@ class Impediment(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupportDecision:
-    """One append-only decision that switches a support; the last one counts."""
+    """One append-only decision that switches a support; the last one counts.
+
+    ``granted_by_key`` says that only the permission of the submitting key made it authoritative.
+    """
 
     support_id: SupportId
     kind: SupportDecisionKind
     authority: Authority
     reason: str
+    granted_by_key: bool = False

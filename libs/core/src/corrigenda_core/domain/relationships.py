@@ -107,8 +107,9 @@ class Relationship:
 class Closing:
     """A decision that ends a value: facet, object, instant and the statements that carried the row it was made for.
 
-    A closing that a case's resolution made has the id of the case as its ``decision_id``. ``conditional`` closings (of `keep_new`, `merge` and `close`) hold only while one of ``made_for`` is in the
-    timeline; the others hold until reverted, a case's for good.
+    A closing that a case's resolution made has the id of the case as its ``decision_id``. ``conditional`` closings (of
+    `keep_new`, `merge` and `close`) hold only while one of ``made_for`` is in the timeline; the others hold until
+    reverted, a case's for good.
     """
 
     decision_id: DecisionId

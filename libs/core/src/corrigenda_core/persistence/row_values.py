@@ -7,9 +7,9 @@ from typing import Any
 
 from corrigenda_core.domain.actors import Actor
 from corrigenda_core.domain.evidence import Authority, StartWindow, Support, SupportDecisionKind
-from corrigenda_core.domain.ids import EntityId
-from corrigenda_core.domain.objects import EntityObject, Object, ValueObject, ValueType
-from corrigenda_core.domain.relationships import RowState
+from corrigenda_core.domain.ids import EntityId, PredicateKey
+from corrigenda_core.domain.objects import EntityObject, Object, Polarity, Slot, ValueObject, ValueType
+from corrigenda_core.domain.relationships import Relationship, RowState, Status, Tier
 from corrigenda_core.domain.time import (
     ClosedToNothing,
     Instant,
@@ -75,6 +75,29 @@ def validity_columns(validity: Validity, prefix: str = "") -> dict[str, object]:
             return {f"{prefix}valid_from": instant, f"{prefix}valid_to": instant}
 
 
+def relationship_of(row: Row) -> Relationship:
+    """The relationship in a row of ``relationships`` (see `validity_of` for ``closed_to_nothing``)."""
+    return Relationship(
+        relationship_id=row["relationship_id"],
+        version=row["version"],
+        owner_id=row["owner_id"],
+        slot=Slot(subject_id=row["subject_id"], predicate=PredicateKey(row["predicate"]), scope=row["scope"]),
+        facet=row["facet"],
+        object=object_of(row),
+        polarity=Polarity(row["polarity"]),
+        validity=validity_of(row),
+        start_basis=basis_of(row["valid_from_basis"]),
+        end_basis=basis_of(row["valid_to_basis"]),
+        status=Status(row["status"]),
+        tier=Tier(row["tier"]),
+        record=row["record"],
+        slot_exclusive=row["slot_exclusive"],
+        revision=row["revision"],
+        recorded_at=row["recorded_at"],
+        first_recorded_at=row["first_recorded_at"],
+    )
+
+
 def state_columns(state: RowState | None, prefix: str) -> dict[str, object]:
     """The columns of what a transition leaves, or (all empty) of the state before the first one."""
     if state is None:
@@ -111,9 +134,10 @@ def bound_columns(bound: KnownBound | None, side: str) -> dict[str, object]:
 
 def support_of(row: Row) -> Support:
     """A support with its last decision (``kind``, ``authority``) and the columns of its fragment."""
-    whole = None
+    window = None
     if row["evidence_from"] is not None:
         whole = WholeInterval(start=row["evidence_from"], end=row["evidence_to"])
+        window = StartWindow(whole=whole, verified=row["evidence_verified"])
     return Support(
         support_id=row["support_id"],
         fragment_id=row["fragment_id"],
@@ -128,7 +152,7 @@ def support_of(row: Row) -> Support:
         adopted_from_fragment_id=row["adopted_from_fragment_id"],
         derived_from_fragment_ids=tuple(row["derived_from_fragment_ids"]),
         near_duplicate_fragment_ids=tuple(row["near_duplicate_fragment_ids"]),
-        evidence_time=whole and StartWindow(whole=whole, verified=row["evidence_verified"]),
+        evidence_time=window,
         occurred_at=row["occurred_at"],
         relationship_id=row["relationship_id"],
         statement_id=row["statement_id"],

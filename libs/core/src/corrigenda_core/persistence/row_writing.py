@@ -87,6 +87,10 @@ class RowWriter:
         sql = _update_sql(self, None if changed is None else tuple(sorted(changed)))
         return Query(name=f"update {self.table}", sql=sql, parameters={**row, "prior_version": str(prior_version)})
 
+    def replace(self, row: RowText) -> Query:
+        """The INSERT of a row, or the UPDATE of the one that has its key already."""
+        return Query(name=f"replace {self.table}", sql=_replace_sql(self), parameters=row)
+
     def _settable(self, changed: Sequence[str] | None) -> list[str]:
         if changed is None:
             return [name for name in self._names if name not in self._key]
@@ -113,6 +117,12 @@ def _update_sql(writer: RowWriter, changed: tuple[str, ...] | None) -> str:
         f" WHERE {condition} AND {writer.numbered_by} = %(prior_version)s RETURNING 1)"
         " SELECT 1 / count(*) FROM written"
     )
+
+
+@cache
+def _replace_sql(writer: RowWriter) -> str:
+    assignments = ", ".join(f"{name} = excluded.{name}" for name in writer._settable(None))
+    return f"{writer._insert_sql} ON CONFLICT ({', '.join(writer._key)}) DO UPDATE SET {assignments}"
 
 
 @cache

@@ -20,19 +20,11 @@ from corrigenda_core.domain.ids import ConflictId, DecisionId, StatementId, Team
 from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
 from corrigenda_core.domain.objects import Polarity, Slot
 from corrigenda_core.domain.predicates import Predicate
-from corrigenda_core.domain.relationships import (
-    Closing,
-    CrossReference,
-    ReferenceKind,
-    Relationship,
-    Statement,
-    Status,
-    Tier,
-)
+from corrigenda_core.domain.relationships import Closing, CrossReference, ReferenceKind, Statement
 from corrigenda_core.domain.slots import SlotView
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import Query, load_sql
-from corrigenda_core.persistence.row_values import basis_of, bound_of, object_of, support_of, validity_of
+from corrigenda_core.persistence.row_values import bound_of, object_of, relationship_of, support_of
 from corrigenda_core.policy.validity import decide_witness_time
 
 _STATEMENTS = (
@@ -65,10 +57,7 @@ class SlotQueries:
             "predicate": self.slot.predicate,
             "scope": self.slot.scope,
         }
-        return [
-            Query(name=self._name(name), sql=sql[name].sql, parameters=parameters)
-            for name in _STATEMENTS
-        ]
+        return [Query(name=self._name(name), sql=sql[name].sql, parameters=parameters) for name in _STATEMENTS]
 
     def view(self, answers: Mapping[str, list[Row]], predicate: Predicate) -> SlotView:
         """What the answers say, with the predicate's current version."""
@@ -78,7 +67,7 @@ class SlotQueries:
         return SlotView(
             slot=self.slot,
             predicate=predicate,
-            rows=tuple(_relationship(row, self.slot) for row in rows["slot_relationships"]),
+            rows=tuple(relationship_of(row) for row in rows["slot_relationships"]),
             statements=_statements(rows["slot_statements"], self.slot, supports),
             supports=supports,
             decisions=tuple(_closing(row) for row in rows["slot_closings"]),
@@ -90,28 +79,6 @@ class SlotQueries:
 
     def _name(self, statement: str) -> str:
         return f"{statement}:{self.number}"
-
-
-def _relationship(row: Row, slot: Slot) -> Relationship:
-    return Relationship(
-        relationship_id=row["relationship_id"],
-        version=row["version"],
-        owner_id=row["owner_id"],
-        slot=slot,
-        facet=row["facet"],
-        object=object_of(row),
-        polarity=Polarity(row["polarity"]),
-        validity=validity_of(row),
-        start_basis=basis_of(row["valid_from_basis"]),
-        end_basis=basis_of(row["valid_to_basis"]),
-        status=Status(row["status"]),
-        tier=Tier(row["tier"]),
-        record=row["record"],
-        slot_exclusive=row["slot_exclusive"],
-        revision=row["revision"],
-        recorded_at=row["recorded_at"],
-        first_recorded_at=row["first_recorded_at"],
-    )
 
 
 def _statements(rows: Sequence[Row], slot: Slot, supports: Sequence[Support]) -> tuple[Statement, ...]:

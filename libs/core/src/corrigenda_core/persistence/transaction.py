@@ -160,6 +160,19 @@ class Transaction:
         else:
             self._writes.append(writer.update(text, prior_version, changed))
 
+    def replace(self, table: Table, row: Mapping[str, object]) -> None:
+        """Adds a row in the place of the one with its key, if there is one.
+
+        For rows whose versions nobody names in a request, such as the parts of a case: the team's lock alone makes
+        them safe, since what was read under it cannot have changed.
+
+        Raises:
+            ValueError: if the row is incomplete.
+            RuntimeError: before `next_moment`.
+        """
+        writer, text = self._row_of_revision(table, row)
+        self._writes.append(writer.replace(text))
+
     def execute(self, query: Query) -> None:
         """Adds one of the few statements that no row describes, on tables outside the ledger.
 

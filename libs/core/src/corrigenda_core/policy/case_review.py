@@ -100,9 +100,7 @@ def _resolving(
         policy_version=policy_version,
     )
     event = _event(case, resolved, context, CaseAction.RESOLVED, decision.reason.value, policy_version, decision.basis)
-    return Changes(
-        relationships=tuple(closed), transitions=tuple(transitions), cases=(resolved,), case_events=(event,)
-    )
+    return Changes(relationships=tuple(closed), transitions=tuple(transitions), cases=(resolved,), case_events=(event,))
 
 
 def _closed_row(before: Relationship, loser: Loser, decision: Resolve, context: PlanContext) -> Relationship:
@@ -201,4 +199,3 @@ def _event(
         time_basis=time_basis,
         relationship_versions=decide_member_versions(after),
     )
-

@@ -56,18 +56,20 @@ ORDER BY x.entity_id, x.context_key, x.context_value;
 -- purpose: fragments of the caller with the same text, for exact resubmissions
 -- index: evidence_fragments_author_id_idx
 -- lock: none
-SELECT f.fragment_id, f.content_sha256, f.source_group, f.source_key, f.source_revision, f.scan_verdict,
-       f.claimed_authority, f.inherited_labels, f.derived_from_fragment_ids, f.near_duplicate_fragment_ids,
-       f.occurred_at, f.recorded_at, f.source_type
+SELECT f.fragment_id, f.author_id, f.content_sha256, f.source_group, f.source_key, f.source_revision, f.source_type,
+       f.scan_verdict, f.claimed_authority, f.inherited_labels, f.derived_from_fragment_ids,
+       f.near_duplicate_fragment_ids, f.occurred_at, f.recorded_at
 FROM evidence_fragments AS f
 WHERE f.team_id = %(team_id)s AND f.author_id = %(profile_id)s AND f.content_sha256 = ANY(%(hashes)s)
 ORDER BY f.recorded_at, f.fragment_id;
 
--- name: fragment_labels
--- purpose: the labels that a text derived from others inherits
+-- name: origin_fragments
+-- purpose: the fragments that a text names as its origin, for the labels that it inherits
 -- index: evidence_fragments_pkey
 -- lock: none
-SELECT f.fragment_id, f.author_id, f.source_group, f.source_key, f.inherited_labels
+SELECT f.fragment_id, f.author_id, f.content_sha256, f.source_group, f.source_key, f.source_revision, f.source_type,
+       f.scan_verdict, f.claimed_authority, f.inherited_labels, f.derived_from_fragment_ids,
+       f.near_duplicate_fragment_ids, f.occurred_at, f.recorded_at
 FROM evidence_fragments AS f
 WHERE f.team_id = %(team_id)s AND f.fragment_id = ANY(%(fragment_ids)s);
 

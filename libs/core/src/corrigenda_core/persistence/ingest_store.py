@@ -1,0 +1,260 @@
+"""What the team knows of the things that a submission names: predicates, entities, fragments, cases, targets."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from corrigenda_core.domain.cases import CaseKind, CaseStatus, ConflictCase, SetKey
+from corrigenda_core.domain.entities import Entity, IdentityContext
+from corrigenda_core.domain.evidence import Authority, ScanVerdict, SourceType
+from corrigenda_core.domain.ids import (
+    ConflictId,
+    EntityId,
+    FragmentId,
+    IngestId,
+    PredicateKey,
+    ProfileId,
+    RelationshipId,
+    TeamId,
+)
+from corrigenda_core.domain.objects import Slot, ValueType
+from corrigenda_core.domain.predicates import (
+    Cardinality,
+    Predicate,
+    PredicateLifecycle,
+    RelationshipKind,
+    SameMomentPolicy,
+    StartGranularity,
+    SupersessionBasis,
+)
+from corrigenda_core.domain.relationships import Relationship
+from corrigenda_core.domain.team import TeamPolicy
+from corrigenda_core.domain.time import Instant
+from corrigenda_core.persistence.database import Row
+from corrigenda_core.persistence.named_sql import Query, load_sql
+from corrigenda_core.persistence.row_values import relationship_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityName:
+    """How an entity is shown: its kind and the name it was created with."""
+
+    entity_id: EntityId
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFragment:
+    """A fragment as a resubmission, a derivation or an adoption sees it."""
+
+    fragment_id: FragmentId
+    author_id: ProfileId
+    content_sha256: bytes
+    source_group: str | None
+    source_key: str | None
+    source_revision: str | None
+    source_type: SourceType
+    scan_verdict: ScanVerdict
+    claimed_authority: Authority
+    inherited_labels: tuple[str, ...]
+    derived_from_fragment_ids: tuple[FragmentId, ...]
+    near_duplicate_fragment_ids: tuple[FragmentId, ...]
+    occurred_at: Instant | None
+    recorded_at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmissionFacts:
+    """Everything that the team knows of what one submission names.
+
+    ``predicates`` is by the form of the phrase (`decide_predicate_key`); ``names`` how each candidate is shown.
+    """
+
+    policy: TeamPolicy
+    profile_name: str
+    predicates: Mapping[PredicateKey, Predicate]
+    entities: tuple[Entity, ...]
+    names: Mapping[EntityId, EntityName]
+    own_fragments: tuple[StoredFragment, ...]
+    origins: Mapping[FragmentId, StoredFragment]
+    cases: Mapping[ConflictId, ConflictCase]
+    targets: Mapping[RelationshipId, Relationship]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactQueries:
+    """The queries for the facts of one submission; parameters are sorted, so that equal ones share their plan."""
+
+    team_id: TeamId
+    profile_id: ProfileId
+    forms: Collection[str] = ()
+    names: Collection[str] = ()
+    known_entity_ids: Collection[EntityId] = ()
+    content_hashes: Collection[bytes] = ()
+    origin_ids: Collection[FragmentId] = ()
+    conflict_ids: Collection[ConflictId] = ()
+    target_ids: Collection[RelationshipId] = ()
+
+    def queries(self) -> list[Query]:
+        """What to send, each under its own name."""
+        sql = load_sql("ingest.sql")
+        team, profile = {"team_id": self.team_id}, {"profile_id": self.profile_id}
+        mentions = {"known_ids": sorted(self.known_entity_ids), "names": sorted(self.names)}
+        return [
+            sql.query("team_settings", **team, **profile),
+            sql.query("predicates_by_form", **team, forms=sorted(self.forms)),
+            sql.query("entity_names_for_mentions", **team, **mentions),
+            sql.query("entity_contexts_for_mentions", **team, **mentions),
+            sql.query("own_fragments", **team, **profile, hashes=sorted(self.content_hashes)),
+            sql.query("origin_fragments", **team, fragment_ids=sorted(self.origin_ids)),
+            sql.query("cases_by_id", **team, conflict_ids=sorted(self.conflict_ids)),
+            sql.query("relationships_by_id", **team, relationship_ids=sorted(self.target_ids)),
+        ]
+
+    def facts(self, answers: Mapping[str, list[Row]]) -> SubmissionFacts:
+        """What the answers say."""
+        (settings,) = answers["team_settings"]
+        entities, names = _entities(answers["entity_names_for_mentions"], answers["entity_contexts_for_mentions"])
+        return SubmissionFacts(
+            policy=team_policy_of(settings),
+            profile_name=settings["profile_name"],
+            predicates=_predicates(answers["predicates_by_form"]),
+            entities=entities,
+            names=names,
+            own_fragments=tuple(_fragment(row) for row in answers["own_fragments"]),
+            origins={row["fragment_id"]: _fragment(row) for row in answers["origin_fragments"]},
+            cases={row["conflict_id"]: _case(row) for row in answers["cases_by_id"]},
+            targets={row["relationship_id"]: relationship_of(row) for row in answers["relationships_by_id"]},
+        )
+
+
+def slot_texts(team_id: TeamId, slot: Slot, *, name: str, shortest: int, longest: int) -> Query:
+    """Texts that speak in a slot, ``shortest`` to ``longest`` code points long; rows (fragment_id, content)."""
+    statement = load_sql("ingest.sql")["slot_texts"]
+    return Query(
+        name=name,
+        sql=statement.sql,
+        parameters={
+            "team_id": team_id,
+            "subject_id": slot.subject_id,
+            "predicate": slot.predicate,
+            "scope": slot.scope,
+            "shortest": shortest,
+            "longest": longest,
+        },
+    )
+
+
+def predicate_names(team_id: TeamId) -> Query:
+    """Keys and aliases of the active predicates; rows (predicate, aliases)."""
+    return load_sql("ingest.sql").query("predicate_names", team_id=team_id)
+
+
+def placement_of_ingest(team_id: TeamId, ingest_id: IngestId) -> Query:
+    """The stored result of a submission; rows (result)."""
+    return load_sql("ingest.sql").query("placement_of_ingest", team_id=team_id, ingest_id=ingest_id)
+
+
+def team_policy_of(row: Row) -> TeamPolicy:
+    """The policy in a row of ``teams``."""
+    return TeamPolicy(
+        review_period_days=row["review_period_days"],
+        review_start_minute=row["review_start_minute"],
+        time_zone=row["time_zone"],
+        trusts_declared_groups=row["trusts_declared_groups"],
+    )
+
+
+def predicate_of(row: Row) -> Predicate:
+    """The predicate in a row of ``predicates``."""
+    return Predicate(
+        key=PredicateKey(row["predicate"]),
+        version=row["version"],
+        aliases=tuple(row["aliases"]),
+        subject_kinds=tuple(row["subject_kinds"]),
+        object_kinds=tuple(row["object_kinds"]),
+        value_types=tuple(ValueType(text) for text in row["value_types"]),
+        unit=row["unit"],
+        kind=RelationshipKind(row["relationship_kind"]),
+        cardinality=Cardinality(row["current_cardinality"]),
+        basis=SupersessionBasis(row["supersession_basis"]),
+        same_moment=SameMomentPolicy(row["same_moment_policy"]),
+        granularity=StartGranularity(row["start_granularity"]),
+        pii_class=row["pii_class"],
+        review_after_days=row["review_after_days"],
+        lifecycle=PredicateLifecycle(row["lifecycle"]),
+    )
+
+
+def _predicates(rows: Iterable[Row]) -> dict[PredicateKey, Predicate]:
+    """By form; a form that is a key means that predicate, whatever other predicate has it as an alias."""
+    by_alias = {PredicateKey(row["form"]): predicate_of(row) for row in rows if not row["is_key"]}
+    by_key = {PredicateKey(row["form"]): predicate_of(row) for row in rows if row["is_key"]}
+    return by_alias | by_key
+
+
+def _entities(names: Sequence[Row], contexts: Sequence[Row]) -> tuple[tuple[Entity, ...], dict[EntityId, EntityName]]:
+    forms: dict[EntityId, set[str]] = defaultdict(set)
+    shown: dict[EntityId, EntityName] = {}
+    for row in names:
+        entity_id = EntityId(row["entity_id"])
+        forms[entity_id].add(row["normal_name"])
+        if row["is_primary"] or entity_id not in shown:
+            shown[entity_id] = EntityName(entity_id=entity_id, kind=row["kind"], name=row["name"])
+    pairs: dict[EntityId, set[tuple[str, str]]] = defaultdict(set)
+    for row in contexts:
+        pairs[EntityId(row["entity_id"])].add((row["context_key"], row["context_value"]))
+    entities = tuple(
+        Entity(
+            entity_id=entity_id,
+            kind=shown[entity_id].kind,
+            names=frozenset(forms[entity_id]),
+            context=IdentityContext(pairs=frozenset(pairs[entity_id])),
+        )
+        for entity_id in sorted(forms)
+    )
+    return entities, shown
+
+
+def _fragment(row: Row) -> StoredFragment:
+    return StoredFragment(
+        fragment_id=row["fragment_id"],
+        author_id=row["author_id"],
+        content_sha256=bytes(row["content_sha256"]),
+        source_group=row["source_group"],
+        source_key=row["source_key"],
+        source_revision=row["source_revision"],
+        source_type=SourceType(row["source_type"]),
+        scan_verdict=ScanVerdict(row["scan_verdict"]),
+        claimed_authority=Authority(row["claimed_authority"]),
+        inherited_labels=tuple(row["inherited_labels"]),
+        derived_from_fragment_ids=tuple(row["derived_from_fragment_ids"]),
+        near_duplicate_fragment_ids=tuple(row["near_duplicate_fragment_ids"]),
+        occurred_at=row["occurred_at"],
+        recorded_at=row["recorded_at"],
+    )
+
+
+def _case(row: Row) -> ConflictCase:
+    """A case as an answer to it is checked: without its positions."""
+    return ConflictCase(
+        conflict_id=row["conflict_id"],
+        set_key=SetKey(
+            kind=CaseKind(row["kind"]),
+            subject_id=row["subject_id"],
+            predicate=PredicateKey(row["predicate"]),
+            scope=row["scope"],
+            object_key=row["object_key"],
+        ),
+        status=CaseStatus(row["status"]),
+        version=row["version"],
+        opened_at=row["opened_at"],
+        review_due_at=row["review_due_at"],
+        first_contradiction_at=row["first_contradiction_at"],
+        positions=(),
+        policy_version=row["policy_version"],
+        previous_conflict_id=row["previous_conflict_id"],
+    )
