@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from corrigenda_core.domain.actors import Actor
-from corrigenda_core.domain.ids import DecisionId, ProfileId, ReferenceId, RelationshipId, StatementId, TransitionId
+from corrigenda_core.domain.ids import (
+    ConflictId,
+    DecisionId,
+    ProfileId,
+    ReferenceId,
+    RelationshipId,
+    StatementId,
+    TransitionId,
+)
 from corrigenda_core.domain.objects import Object, Polarity, Slot
 from corrigenda_core.domain.time import Instant, KnownBound, TimeBasis, Validity, require_instant
 
@@ -100,7 +108,7 @@ class Closing:
     """A decision that ends a value: facet, object, instant and the statements that carried the row it was made for.
 
     ``conditional`` closings (of `keep_new`, `merge` and `close`) hold only while one of ``made_for`` is in the
-    timeline; the others hold until reverted, a case's for good.
+    timeline; the others hold until reverted, a case's (``conflict_id``) for good. ``basis`` is that of ``at``.
     """
 
     decision_id: DecisionId
@@ -112,6 +120,8 @@ class Closing:
     statement_ids: tuple[StatementId, ...]
     made_for: tuple[StatementId, ...] = ()
     conditional: bool = False
+    basis: TimeBasis = TimeBasis.RECORDED_FALLBACK
+    conflict_id: ConflictId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
