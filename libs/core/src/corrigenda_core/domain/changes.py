@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from corrigenda_core.domain.cases import CaseEvent, ConflictCase
+from corrigenda_core.domain.decisions import TimelineDecision
 from corrigenda_core.domain.evidence import Support, SupportDecision
 from corrigenda_core.domain.ids import ConflictId, RelationshipId, StatementId
 from corrigenda_core.domain.items import ReviewItem
@@ -60,13 +61,15 @@ class Changes:
     """Everything that one revision writes for relationships, items and cases.
 
     ``relationships`` holds the new current version of every touched row, ``statements`` the new statements;
-    everything else is appended. A row appears at most once, and every row here has its transition.
+    everything else is appended. A row appears at most once, and every row here has its transition. ``decisions`` are
+    new ones that shape the timeline; a closing among them also stands on the transition that it makes, if it makes one.
     """
 
     statements: tuple[Statement, ...] = ()
     relationships: tuple[Relationship, ...] = ()
     transitions: tuple[Transition, ...] = ()
     carriages: tuple[Carriage, ...] = ()
+    decisions: tuple[TimelineDecision, ...] = ()
     supports: tuple[Support, ...] = ()
     support_decisions: tuple[SupportDecision, ...] = ()
     references: tuple[CrossReference, ...] = ()

@@ -39,11 +39,14 @@ class FacetAssignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenStart:
-    """A statement without a known start got one from the decision that settled it."""
+    """A statement without a known start got one from the decision that settled it.
+
+    ``at`` is ``None`` where a correction takes over the unbounded start of its target.
+    """
 
     decision_id: DecisionId
     statement_id: StatementId
-    at: Instant
+    at: Instant | None
     basis: TimeBasis
 
 

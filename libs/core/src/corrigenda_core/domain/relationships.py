@@ -107,9 +107,8 @@ class Relationship:
 class Closing:
     """A decision that ends a value: facet, object, instant and the statements that carried the row it was made for.
 
-    A closing that a case's resolution made has the id of the case as its ``decision_id``. ``conditional`` closings (of
-    `keep_new`, `merge` and `close`) hold only while one of ``made_for`` is in the timeline; the others hold until
-    reverted, a case's for good.
+    ``conditional`` closings (of `keep_new`, `merge` and `close`) hold only while one of ``made_for`` is in the
+    timeline; the others hold until reverted, a case's (``conflict_id``) for good. ``basis`` is that of ``at``.
     """
 
     decision_id: DecisionId
@@ -121,6 +120,8 @@ class Closing:
     statement_ids: tuple[StatementId, ...]
     made_for: tuple[StatementId, ...] = ()
     conditional: bool = False
+    basis: TimeBasis = TimeBasis.RECORDED_FALLBACK
+    conflict_id: ConflictId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

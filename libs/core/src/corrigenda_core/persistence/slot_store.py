@@ -24,7 +24,7 @@ from corrigenda_core.domain.relationships import Closing, CrossReference, Refere
 from corrigenda_core.domain.slots import SlotView
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import Query, load_sql
-from corrigenda_core.persistence.row_values import bound_of, object_of, relationship_of, support_of
+from corrigenda_core.persistence.row_values import basis_of, bound_of, object_of, relationship_of, support_of
 from corrigenda_core.policy.validity import decide_witness_time
 
 _STATEMENTS = (
@@ -122,6 +122,8 @@ def _closing(row: Row) -> Closing:
         statement_ids=tuple(row["closing_statement_ids"]),
         made_for=tuple(row["closing_made_for"]),
         conditional=row["closing_conditional"],
+        basis=basis_of(row["time_basis"]),
+        conflict_id=row["conflict_id"],
     )
 
 

@@ -140,6 +140,8 @@ def _closing_transition(
             polarity=before.polarity,
             at=decision.cutoff,
             statement_ids=tuple(carried),
+            basis=decision.basis,
+            conflict_id=case.conflict_id,
         ),
     )
 

@@ -73,7 +73,7 @@ ORDER BY p.support_id;
 -- index: relationships_slot_idx
 -- lock: none
 SELECT coalesce(t.decision_id, t.conflict_id) AS decision_id, t.transition_id, t.relationship_id, t.closing_at, t.closing_facet, t.closing_object_key,
-       t.closing_polarity, t.closing_statement_ids, t.closing_made_for, t.closing_conditional
+       t.closing_polarity, t.closing_statement_ids, t.closing_made_for, t.closing_conditional, t.time_basis, t.conflict_id
 FROM relationships AS r
 JOIN transitions AS t ON t.team_id = r.team_id AND t.relationship_id = r.relationship_id
 WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
