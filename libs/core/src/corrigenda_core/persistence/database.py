@@ -22,6 +22,7 @@ from psycopg.abc import AdaptContext, Buffer
 from psycopg.adapt import Dumper, Loader
 from psycopg.pq import Format
 from psycopg.rows import DictRow, dict_row
+from psycopg.types.numeric import Int8Dumper
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from corrigenda_core.domain.errors import Reason, Refusal
@@ -109,15 +110,6 @@ class _IdBinaryLoader(Loader):
         return str(uuid.UUID(bytes=bytes(data)))
 
 
-class _IntDumper(Dumper):
-    """Every int as bigint: psycopg's own choice by size would prepare one statement once per mix of sizes."""
-
-    oid = psycopg.adapters.types["int8"].oid
-
-    def dump(self, obj: int) -> bytes:
-        return str(obj).encode()
-
-
 class _UnboundedDumper(Dumper):
     """`Unbounded` as timestamptz."""
 
@@ -134,7 +126,8 @@ def register_types(context: AdaptContext) -> None:
     adapters.register_loader("timestamptz", _InstantBinaryLoader)
     adapters.register_loader("uuid", _IdLoader)
     adapters.register_loader("uuid", _IdBinaryLoader)
-    adapters.register_dumper(int, _IntDumper)
+    # Every int as bigint: psycopg's own choice by size would prepare one statement once per mix of sizes.
+    adapters.register_dumper(int, Int8Dumper)
     adapters.register_dumper(Unbounded, _UnboundedDumper)
 
 

@@ -8,16 +8,21 @@ take away enter as their SHA-256 only. NULL is left out, so that a column which 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from sqlalchemy import Table
 
 from corrigenda_core.domain.actors import Actor
 from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.domain.time import Moment
+from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.row_text import instant_text
 from corrigenda_core.persistence.row_writing import RowText, RowWriter
+
+_WRITTEN_TABLE = re.compile(r"\b(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM|MERGE\s+INTO)\s+(?:ONLY\s+)?(\w+)", re.IGNORECASE)
 
 GENESIS_HASH = bytes(32)
 """The prior hash of a team's first entry."""
@@ -29,6 +34,7 @@ OUTSIDE_THE_LEDGER: Mapping[str, str] = {
     "teams": "settings, changed in place without history",
     "profiles": "names, changed in place without history",
     "api_keys": "credentials, changed in place without history",
+    "search_refresh_intents": "a queue, consumed in place",
 }
 """Tables that the chain does not cover, with the reason; every other table with a revision is ledgered."""
 
@@ -51,6 +57,13 @@ ERASABLE_TEXTS: Mapping[str, frozenset[str]] = {
     ),
     "statements": frozenset({"value_canonical", "value_display", "object_key"}),
     "relationships": frozenset({"value_canonical", "value_display", "object_key"}),
+    "verification_events": frozenset({"reason"}),
+    "transitions": frozenset({"closing_object_key"}),
+    "decisions": frozenset({"reason", "details"}),
+    "review_items": frozenset({"details"}),
+    "conflict_cases": frozenset({"object_key"}),
+    "case_positions": frozenset({"position_key"}),
+    "case_evaluations": frozenset({"snapshot", "decision"}),
 }
 """Erasable texts that enter as the SHA-256 of their canonical text."""
 
@@ -58,6 +71,14 @@ ERASABLE_TEXTS: Mapping[str, frozenset[str]] = {
 def is_ledgered(table: Table) -> bool:
     """Whether the rows of a table belong to the change sets; history tables are versions of such rows."""
     return "revision" in table.columns and "recorded_at" in table.columns and table.name not in OUTSIDE_THE_LEDGER
+
+
+@cache
+def ledgered_targets(sql: str) -> tuple[str, ...]:
+    """The ledgered tables, and their histories, that a statement writes."""
+    found = {name.lower() for name in _WRITTEN_TABLE.findall(sql)}
+    bases = {name: tables.metadata.tables.get(name.removesuffix("_history")) for name in found}
+    return tuple(sorted(name for name, base in bases.items() if base is not None and is_ledgered(base)))
 
 
 def row_digest(writer: RowWriter, row: RowText) -> bytes:

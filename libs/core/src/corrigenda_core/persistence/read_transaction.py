@@ -6,22 +6,17 @@ closed is; an instant after that is settled first, which waits for a commit that
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
-
-import psycopg
 
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.domain.time import Instant
+from corrigenda_core.persistence.attempts import RetryPolicy, attempt_on, repeat
 from corrigenda_core.persistence.database import Connection, Database, Row, run_pipelined, send
-from corrigenda_core.persistence.failures import is_connection_loss, is_worth_repeating, refusal_of
 from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.team_clock import ClockReading, TeamClock
-from corrigenda_core.persistence.transaction import RetryPolicy, Sleeper, roll_back
 from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
 
 T = TypeVar("T")
@@ -68,8 +63,6 @@ class ReadRunner:
         database: the pool of the process's role.
         team_clock: replaced only by tests that shift the clock.
         retries: how a read is repeated whose connection was lost.
-        sleep: waits between attempts.
-        draw: uniform in [0, 1), for the delays.
     """
 
     def __init__(
@@ -78,14 +71,10 @@ class ReadRunner:
         *,
         team_clock: TeamClock | None = None,
         retries: RetryPolicy | None = None,
-        sleep: Sleeper = asyncio.sleep,
-        draw: Callable[[], float] = random.random,
     ) -> None:
         self._database = database
         self._clock = team_clock or TeamClock()
         self._retries = retries or RetryPolicy()
-        self._sleep = sleep
-        self._draw = draw
 
     async def run(
         self,
@@ -125,21 +114,11 @@ class ReadRunner:
         settle: Instant | None,
         deadline: Deadline,
     ) -> T:
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                async with self._database.connection(deadline) as connection:
-                    return await self._attempt(connection, team_id, read, first, min_revision, settle)
-            except psycopg.Error as error:
-                lost = is_connection_loss(error, None)
-                delay = self._retries.delay_seconds(attempt, self._draw())
-                hopeless = attempt >= self._retries.attempts or deadline.remaining_seconds() <= delay
-                if hopeless or not (lost or is_worth_repeating(error)):
-                    raise refusal_of(error, connection_lost=lost) from error
-                await self._sleep(delay)
-                if lost:
-                    await self._database.replace_broken()
+        async def attempt() -> T:
+            async with self._database.connection(deadline) as connection, attempt_on(connection):
+                return await self._attempt(connection, team_id, read, first, min_revision, settle)
+
+        return await repeat(attempt, self._database, self._retries, deadline)
 
     async def _attempt(
         self,
@@ -150,23 +129,19 @@ class ReadRunner:
         min_revision: int,
         settle: Instant | None,
     ) -> T:
-        try:
+        answers = await run_pipelined(connection, first)
+        reading = self._clock.reading(answers[2], answers[3])
+        if settle is not None and not _is_closed(reading, settle):
+            await run_pipelined(connection, [_COMMIT])
+            await self._settle(connection, team_id, settle)
             answers = await run_pipelined(connection, first)
             reading = self._clock.reading(answers[2], answers[3])
-            if settle is not None and not _is_closed(reading, settle):
-                await run_pipelined(connection, [_COMMIT])
-                await self._settle(connection, team_id, settle)
-                answers = await run_pipelined(connection, first)
-                reading = self._clock.reading(answers[2], answers[3])
-            _require_revision(reading, min_revision)
-            prefetched = {query.name: rows for query, rows in zip(first[4:], answers[4:], strict=True)}
-            result = read(ReadTransaction(connection, team_id, reading, prefetched))
-            value: T = await result if inspect.isawaitable(result) else result
-            # COMMIT, because after a ROLLBACK the driver forgets what it has prepared.
-            await run_pipelined(connection, [_COMMIT])
-        except BaseException:
-            await roll_back(connection)
-            raise
+        _require_revision(reading, min_revision)
+        prefetched = {query.name: rows for query, rows in zip(first[4:], answers[4:], strict=True)}
+        result = read(ReadTransaction(connection, team_id, reading, prefetched))
+        value: T = await result if inspect.isawaitable(result) else result
+        # COMMIT, because after a ROLLBACK the driver forgets what it has prepared.
+        await run_pipelined(connection, [_COMMIT])
         return value
 
     async def _settle(self, connection: Connection, team_id: TeamId, instant: Instant) -> None:

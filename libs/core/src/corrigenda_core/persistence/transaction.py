@@ -6,25 +6,19 @@ writes, one ledger entry per revision, the stored response, the clock, COMMIT. A
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-import random
-import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Generic, TypeVar
 
-import psycopg
 from sqlalchemy import Table
 
 from corrigenda_core.domain.actors import Actor
-from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.domain.time import Moment
 from corrigenda_core.persistence import tables
+from corrigenda_core.persistence.attempts import Progress, RetryPolicy, attempt_on, repeat
 from corrigenda_core.persistence.database import Connection, Database, Row, run_pipelined, send
-from corrigenda_core.persistence.failures import is_connection_loss, is_worth_repeating, refusal_of
 from corrigenda_core.persistence.idempotency import (
     IdempotencyRequest,
     StoredResponse,
@@ -33,7 +27,7 @@ from corrigenda_core.persistence.idempotency import (
     replay,
     stored_response,
 )
-from corrigenda_core.persistence.ledger import LedgerEntry, change_hash, is_ledgered, row_digest
+from corrigenda_core.persistence.ledger import LedgerEntry, change_hash, is_ledgered, ledgered_targets, row_digest
 from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.row_writing import COMMIT_COLUMNS, VERSION, RowText, RowWriter, writer_of
 from corrigenda_core.persistence.team_clock import ClockReading, TeamClock
@@ -42,29 +36,9 @@ from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
 from corrigenda_core.ports.failpoints import UNARMED, Failpoint, Failpoints
 
 T = TypeVar("T")
-Sleeper = Callable[[float], Awaitable[None]]
 
 _BEGIN = Query(name="begin", sql="BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
 _COMMIT = Query(name="commit", sql="COMMIT")
-_STORED_RESPONSE = "stored response"
-_WRITTEN_TABLE = re.compile(r"\b(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM|MERGE\s+INTO)\s+(?:ONLY\s+)?(\w+)", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
-    """How often, and after which delays, an attempt that the server gave up is repeated.
-
-    The n-th delay is drawn evenly from half to one and a half times ``first_delay_seconds * 2**(n - 1)``, at most
-    ``longest_delay_seconds``.
-    """
-
-    attempts: int = 6
-    first_delay_seconds: float = 0.01
-    longest_delay_seconds: float = 1.0
-
-    def delay_seconds(self, attempt: int, draw: float) -> float:
-        """The delay after the ``attempt``-th attempt (from 1); ``draw`` is uniform in [0, 1)."""
-        return min(self.longest_delay_seconds, self.first_delay_seconds * 2.0 ** (attempt - 1)) * (0.5 + draw)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,17 +153,13 @@ class Transaction:
         Raises:
             ValueError: if the statement writes a ledgered table.
         """
-        if past_the_ledger := _ledgered_targets(query.sql):
+        if past_the_ledger := ledgered_targets(query.sql):
             raise ValueError(f"{query.name} would write {', '.join(past_the_ledger)} past the ledger")
         self._writes.append(query)
 
     def answer(self, request: IdempotencyRequest[T], response: T) -> None:
-        """Stores the response of one request of a batch in the revision under construction.
-
-        Raises:
-            RuntimeError: before `next_moment`.
-        """
-        self._writes.append(record_response(self.team_id, request, response, self._revision().moment))
+        """Stores the response of one request of a batch, at the revision under construction if there is one."""
+        self._writes.append(record_response(self.team_id, request, response, self._last_moment()))
 
     def _revision(self) -> _Revision:
         if not self._revisions:
@@ -209,11 +179,10 @@ class Transaction:
         return writer, text
 
     def _closing_writes(self, clock: TeamClock, idempotency: IdempotencyRequest[T] | None, value: T) -> list[Query]:
-        """Everything of the second round trip but COMMIT; nothing if no revision was begun."""
+        """Everything of the second round trip but COMMIT; without a revision only what is outside the ledger."""
+        responses = [record_response(self.team_id, idempotency, value, self._last_moment())] if idempotency else []
         if not self._revisions:
-            if self._writes:
-                raise RuntimeError("writes belong to a revision: call next_moment")
-            return []
+            return [*self._writes, *responses]
         head = self.reading.ledger_head
         entries: list[Query] = []
         writer = writer_of(tables.ledger)
@@ -228,29 +197,17 @@ class Transaction:
             )
             head = entry.hash
             entries.append(writer.insert(writer.text(entry.row())))
-        last = self._revisions[-1].moment
-        responses = [record_response(self.team_id, idempotency, value, last)] if idempotency else []
-        return [*self._writes, *entries, *responses, clock.advance(self.team_id, self.reading, last, head)]
+        advance = clock.advance(self.team_id, self.reading, self._last_moment(), head)
+        return [*self._writes, *entries, *responses, advance]
 
-    def _last_revision(self) -> int:
-        return self._revisions[-1].moment.revision if self._revisions else self.reading.revision
+    def _last_moment(self) -> Moment:
+        """The moment of the last revision, of this commit if it has one."""
+        if self._revisions:
+            return self._revisions[-1].moment
+        return Moment(revision=self.reading.revision, at=self.reading.closed_at or self.reading.now)
 
 
 Plan = Callable[[Transaction], T | Awaitable[T]]
-
-
-class _AttemptFailed(Exception):
-    """One attempt met an error of the database; ``outcome_unknown`` if COMMIT was sent and no answer came."""
-
-    def __init__(self, error: psycopg.Error, *, connection_lost: bool, commit_sent: bool) -> None:
-        super().__init__(str(error))
-        self.error = error
-        self.connection_lost = connection_lost
-        self.outcome_unknown = connection_lost and commit_sent
-
-    @property
-    def may_be_repeated(self) -> bool:
-        return self.connection_lost or is_worth_repeating(self.error)
 
 
 class TransactionRunner:
@@ -261,8 +218,6 @@ class TransactionRunner:
         team_clock: replaced only by tests that switch the lock off or shift the clock.
         queue: the bound on writers that wait for one team.
         retries: how attempts are repeated.
-        sleep: waits between attempts.
-        draw: uniform in [0, 1), for the delays.
         failpoints: armed only by tests.
         idle_timeout_milliseconds: how long a frozen process may keep a team's lock before the server takes it away.
     """
@@ -274,8 +229,6 @@ class TransactionRunner:
         team_clock: TeamClock | None = None,
         queue: TeamQueue | None = None,
         retries: RetryPolicy | None = None,
-        sleep: Sleeper = asyncio.sleep,
-        draw: Callable[[], float] = random.random,
         failpoints: Failpoints = UNARMED,
         idle_timeout_milliseconds: int = 10_000,
     ) -> None:
@@ -283,8 +236,6 @@ class TransactionRunner:
         self._clock = team_clock or TeamClock()
         self._queue = queue or TeamQueue()
         self._retries = retries or RetryPolicy()
-        self._sleep = sleep
-        self._draw = draw
         self._failpoints = failpoints
         self._idle_timeout_milliseconds = idle_timeout_milliseconds
 
@@ -320,24 +271,17 @@ class TransactionRunner:
         deadline: Deadline,
     ) -> Committed[T]:
         first = self._first_round_trip(team_id, prefetch, idempotency)
+
+        async def attempt() -> Committed[T]:
+            async with self._database.connection(deadline) as connection, attempt_on(connection) as progress:
+                return await self._attempt(connection, progress, team_id, plan, first, idempotency)
+
         async with self._queue.turn(team_id, deadline):
-            attempt = 0
-            while True:
-                attempt += 1
-                try:
-                    return await self._attempt(team_id, plan, first, idempotency, deadline)
-                except _AttemptFailed as failed:
-                    if failed.outcome_unknown and idempotency is None:
-                        raise _outcome_unknown() from failed.error
-                    # With a record, the next attempt waits for the clock row that an unfinished commit still holds;
-                    # then the record is there or never will be.
-                    delay = self._retries.delay_seconds(attempt, self._draw())
-                    out_of_time = deadline.remaining_seconds() <= delay
-                    if not failed.may_be_repeated or attempt >= self._retries.attempts or out_of_time:
-                        raise _last_refusal(failed) from failed.error
-                    await self._sleep(delay)
-                    if failed.connection_lost:
-                        await self._database.replace_broken()
+            # With a record, the next attempt waits for the clock row that an unfinished commit still holds; then the
+            # record is there or never will be.
+            return await repeat(
+                attempt, self._database, self._retries, deadline, unknown_may_be_repeated=idempotency is not None
+            )
 
     def _first_round_trip(
         self, team_id: TeamId, prefetch: Sequence[Query], idempotency: IdempotencyRequest[T] | None
@@ -348,36 +292,27 @@ class TransactionRunner:
 
     async def _attempt(
         self,
+        connection: Connection,
+        progress: Progress,
         team_id: TeamId,
         plan: Plan[T],
         first: Sequence[Query],
         idempotency: IdempotencyRequest[T] | None,
-        deadline: Deadline,
     ) -> Committed[T]:
-        async with self._database.connection(deadline) as connection:
-            commit_sent = False
-            try:
-                answers = await run_pipelined(connection, first)
-                self._failpoints.reached(Failpoint.AFTER_BEGIN)
-                reading = self._clock.reading(answers[2], answers[3])
-                if idempotency and (stored := stored_response(answers[4])):
-                    return await self._replay(connection, idempotency, stored)
-                prefetched = {query.name: rows for query, rows in zip(first[4:], answers[4:], strict=True)}
-                transaction = Transaction(connection, team_id, reading, prefetched)
-                value = await _planned(plan, transaction)
-                self._failpoints.reached(Failpoint.BETWEEN_ROUND_TRIPS)
-                writes = transaction._closing_writes(self._clock, idempotency, value)
-                commit_sent = True
-                await self._commit(connection, writes)
-                self._failpoints.reached(Failpoint.AFTER_COMMIT_BEFORE_REPLY)
-            except psycopg.Error as error:
-                lost = is_connection_loss(error, connection)
-                await roll_back(connection)
-                raise _AttemptFailed(error, connection_lost=lost, commit_sent=commit_sent) from error
-            except BaseException:
-                await roll_back(connection)
-                raise
-            return Committed(value=value, revision=transaction._last_revision())
+        answers = await run_pipelined(connection, first)
+        self._failpoints.reached(Failpoint.AFTER_BEGIN)
+        reading = self._clock.reading(answers[2], answers[3])
+        if idempotency and (stored := stored_response(answers[4])):
+            return await self._replay(connection, idempotency, stored)
+        prefetched = {query.name: rows for query, rows in zip(first[4:], answers[4:], strict=True)}
+        transaction = Transaction(connection, team_id, reading, prefetched)
+        value = await _planned(plan, transaction)
+        self._failpoints.reached(Failpoint.BETWEEN_ROUND_TRIPS)
+        writes = transaction._closing_writes(self._clock, idempotency, value)
+        progress.commit_sent = True
+        await self._commit(connection, writes)
+        self._failpoints.reached(Failpoint.AFTER_COMMIT_BEFORE_REPLY)
+        return Committed(value=value, revision=transaction._last_moment().revision)
 
     async def _replay(
         self, connection: Connection, request: IdempotencyRequest[T], stored: StoredResponse
@@ -400,42 +335,3 @@ async def _planned(plan: Plan[T], transaction: Transaction) -> T:
         awaited: T = await result
         return awaited
     return result
-
-
-async def roll_back(connection: Connection) -> None:
-    """Ends what is open; a connection that cannot do that any more is dropped by the pool."""
-    if connection.closed or connection.pgconn.transaction_status == psycopg.pq.TransactionStatus.IDLE:
-        return
-    try:
-        await connection.rollback()
-    except psycopg.Error:
-        await connection.close()
-
-
-def _outcome_unknown() -> Refusal:
-    return Refusal(
-        Reason.STORE_UNAVAILABLE,
-        "the connection was lost while the commit was under way: it may have happened",
-        metadata={"outcome": "unknown"},
-        retry_after_seconds=1.0,
-    )
-
-
-def _last_refusal(failed: _AttemptFailed) -> Refusal:
-    if failed.outcome_unknown:
-        return _outcome_unknown()
-    return refusal_of(failed.error, connection_lost=failed.connection_lost)
-
-
-@cache
-def _ledgered_targets(sql: str) -> tuple[str, ...]:
-    """The ledgered tables, and their histories, that a statement writes."""
-    found = {name.lower() for name in _WRITTEN_TABLE.findall(sql)}
-    known = tables.metadata.tables
-    return tuple(
-        sorted(
-            name
-            for name in found
-            if (base := known.get(name.removesuffix("_history"))) is not None and is_ledgered(base)
-        )
-    )

@@ -20,6 +20,7 @@ import psycopg
 from psycopg import sql
 
 from corrigenda_core.domain.ids import ProfileId, TeamId
+from corrigenda_core.persistence.database import Unbounded, register_types
 from corrigenda_core.persistence.embedded import temporary_server
 from corrigenda_core.persistence.ledger import GENESIS_HASH
 from corrigenda_core.persistence.migrate import migrate
@@ -154,11 +155,20 @@ def add_team(
     """A team with its clock and profiles, open unless ``driven_now`` is given; made as a superuser."""
     team = Team(team_id=TeamId(_new_id()), profiles=tuple(ProfileId(_new_id()) for _ in range(profiles)))
     with database.connect() as connection, connection.transaction():
+        register_types(connection)
         connection.execute(
             "INSERT INTO teams (team_id, name, review_period_days, review_start_minute, time_zone,"
-            " trusts_declared_groups, clock_mode, driven_now, revision, recorded_at)"
-            " VALUES (%s, %s, 7, 120, 'UTC', false, %s, %s, 0, coalesce(%s, clock_timestamp()))",
-            [team.team_id, name, "driven" if driven_now else "open", driven_now, driven_now],
+            " trusts_declared_groups, clock_mode, driven_now, version, created_at, opened_at, revision, recorded_at)"
+            " SELECT %s, %s, 7, 120, 'UTC', false, c.mode, c.driven_now, 1, now(), c.opened_at, 0,"
+            " coalesce(c.driven_now, now())"
+            " FROM (VALUES (%s, %s::timestamptz, coalesce(%s, now()))) AS c (mode, driven_now, opened_at)",
+            [
+                team.team_id,
+                name,
+                "driven" if driven_now else "open",
+                driven_now,
+                Unbounded.END if driven_now else None,
+            ],
         )
         connection.execute(
             "INSERT INTO team_clock (team_id, revision, closed_at, ledger_head) VALUES (%s, 0, '-infinity', %s)",
