@@ -22,6 +22,7 @@ from corrigenda_core.domain.objects import Polarity, Slot
 from corrigenda_core.domain.predicates import Predicate
 from corrigenda_core.domain.relationships import Closing, CrossReference, ReferenceKind, Statement
 from corrigenda_core.domain.slots import SlotView
+from corrigenda_core.domain.time import TimeBasis
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import Query, load_sql
 from corrigenda_core.persistence.row_values import basis_of, bound_of, object_of, relationship_of, support_of
@@ -122,7 +123,7 @@ def _closing(row: Row) -> Closing:
         statement_ids=tuple(row["closing_statement_ids"]),
         made_for=tuple(row["closing_made_for"]),
         conditional=row["closing_conditional"],
-        basis=basis_of(row["time_basis"]),
+        basis=basis_of(row["time_basis"]) or TimeBasis.RECORDED_FALLBACK,
         conflict_id=row["conflict_id"],
     )
 
