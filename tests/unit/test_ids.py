@@ -19,3 +19,15 @@ def test_ids_of_one_range_are_distinct_and_stay_version_7(base: uuid.UUID, first
     assert (ids.nth(first) == ids.nth(second)) == (first == second)
     assert uuid.UUID(ids.nth(first)).version == 7
     assert uuid.UUID(ids.nth(first)).variant == uuid.RFC_4122
+
+
+@given(base=VERSION_7, path=st.lists(st.integers(0, 3), max_size=3), other=st.lists(st.integers(0, 3), max_size=3))
+def test_parts_of_parts_never_meet(base: uuid.UUID, path: list[int], other: list[int]) -> None:
+    ids, others = IdRange(base=base), IdRange(base=base)
+    for k in path:
+        ids = ids.part(k)
+    for k in other:
+        others = others.part(k)
+    near = {ids.nth(n) for n in range(20)} & {others.nth(n) for n in range(20)}
+    assert bool(near) == (path == other)
+    assert uuid.UUID(ids.nth(0)).version == 7

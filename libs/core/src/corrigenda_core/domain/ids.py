@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from dataclasses import dataclass
 from typing import NewType
@@ -43,8 +44,10 @@ class IdRange:
     base: uuid.UUID
 
     def part(self, k: int) -> IdRange:
-        """The ``k``-th part of the range, ``k >= 0``: room for 2**20 ids of a planner that another one calls."""
-        return IdRange(base=uuid.UUID(self.nth(k << 20)))
+        """The ``k``-th part of the range, for a planner that another one calls: ids of its own, whoever parts it on."""
+        digest = hashlib.sha256(self.base.bytes + k.to_bytes(8, "big")).digest()
+        drawn = int.from_bytes(digest[:8], "big") & _COUNTER_MASK
+        return IdRange(base=uuid.UUID(int=(self.base.int & ~_COUNTER_MASK) | drawn))
 
     def nth(self, n: int) -> str:
         """The ``n``-th id of the range, ``n >= 0``, as canonical UUID text."""

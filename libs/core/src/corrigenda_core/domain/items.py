@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from corrigenda_core.domain.ids import DecisionId, IngestId, ItemId, ProfileId, RelationshipId, StatementId
+from corrigenda_core.domain.ids import DecisionId, FragmentId, IngestId, ItemId, ProfileId, RelationshipId, StatementId
 from corrigenda_core.domain.objects import Slot
 from corrigenda_core.domain.time import Instant
 
@@ -45,6 +45,7 @@ class ReviewItem:
     owner_id: ProfileId
     reason: str
     ingest_id: IngestId | None = None
+    fragment_id: FragmentId | None = None
     slot: Slot | None = None
     statement_id: StatementId | None = None
     incoming: tuple[RelationshipId, ...] = ()

@@ -66,7 +66,7 @@ class ChangesWriter:
         for reference in changes.references_switched_off:
             self._switched_off(reference)
         for item in changes.items:
-            self._item(item)
+            self.item(item)
         prior = {case.conflict_id: case for case in before.cases}
         for case in changes.cases:
             self._case(prior.get(case.conflict_id), case, at)
@@ -200,7 +200,8 @@ class ChangesWriter:
             },
         )
 
-    def _item(self, item: ReviewItem) -> None:
+    def item(self, item: ReviewItem) -> None:
+        """Writes one version of a question to an owner."""
         self.transaction.put(
             tables.review_items,
             {
@@ -211,6 +212,7 @@ class ChangesWriter:
                 "owner_id": item.owner_id,
                 "reason": item.reason,
                 "ingest_id": item.ingest_id,
+                "fragment_id": item.fragment_id,
                 "statement_id": item.statement_id,
                 "subject_id": item.slot and item.slot.subject_id,
                 "predicate": item.slot and item.slot.predicate,

@@ -148,6 +148,7 @@ def _item(row: Row, slot: Slot) -> ReviewItem:
         owner_id=row["owner_id"],
         reason=row["reason"],
         ingest_id=row["ingest_id"],
+        fragment_id=row["fragment_id"],
         slot=slot,
         statement_id=row["statement_id"],
         incoming=tuple(row["incoming"]),

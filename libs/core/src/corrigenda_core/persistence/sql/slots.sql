@@ -103,7 +103,7 @@ ORDER BY x.reference_id;
 -- purpose: the pending questions of a slot
 -- index: review_items_slot_idx
 -- lock: none
-SELECT i.item_id, i.version, i.kind, i.status, i.owner_id, i.reason, i.ingest_id, i.statement_id, i.incoming, i.opposing, i.details,
+SELECT i.item_id, i.version, i.kind, i.status, i.owner_id, i.reason, i.ingest_id, i.fragment_id, i.statement_id, i.incoming, i.opposing, i.details,
        i.decision_id, i.opened_at
 FROM review_items AS i
 WHERE i.team_id = %(team_id)s AND i.subject_id = %(subject_id)s AND i.predicate = %(predicate)s

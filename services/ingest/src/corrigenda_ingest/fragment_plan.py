@@ -1,0 +1,123 @@
+"""Plans the evidence of a submission: new fragments or further occurrences, near duplicates, inherited labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from corrigenda_core.domain.evidence import ScanVerdict, Support
+from corrigenda_core.domain.ids import FragmentId, IdRange, IngestId, ItemId, ProfileId, SupportId
+from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
+from corrigenda_core.domain.objects import Slot
+from corrigenda_core.domain.sources import SourceClaim
+from corrigenda_core.domain.time import Instant
+from corrigenda_core.persistence.ingest_store import StoredFragment, SubmissionFacts
+from corrigenda_core.policy.authority import decide_source_type
+from corrigenda_core.policy.independence import decide_inherited_labels, decide_labels, decide_near_duplicates
+from corrigenda_core.policy.normalisation import decide_text_form
+
+from corrigenda_ingest.submission import BoundRelationship, FragmentAnswer, PreparedEvidence, PreparedSubmission
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FragmentPlanner:
+    """Plans the fragments of one submission; ``ids`` names the fragments, ``item_ids`` the questions about them."""
+
+    author_id: ProfileId
+    ingest_id: IngestId
+    prepared: PreparedSubmission
+    facts: SubmissionFacts
+    ids: IdRange
+    item_ids: IdRange
+    at: Instant
+
+    def fragments(self) -> tuple[FragmentAnswer, ...]:
+        """Each item as a new fragment, or as another occurrence of one: of the team's, or of this same submission."""
+        known = {_source_of(one): one.fragment_id for one in self.facts.own_fragments}
+        answers: list[FragmentAnswer] = []
+        for number, evidence in enumerate(self.prepared.evidence):
+            claim = SourceClaim(author=self.author_id, source_group=evidence.given.source_group)
+            source_type, note = decide_source_type(evidence.given.source_type, claim, ())
+            source = (evidence.content_sha256, evidence.given.source_group)
+            fragment_id = known.setdefault(source, FragmentId(self.ids.nth(number)))
+            is_new = fragment_id == self.ids.nth(number)
+            answers.append(
+                FragmentAnswer(
+                    index=number,
+                    fragment_id=fragment_id,
+                    is_new=is_new,
+                    source_type=source_type,
+                    scan=evidence.scan,
+                    notes=(note,) if note else (),
+                    item=self._quarantine_item(number, fragment_id, evidence) if is_new else None,
+                )
+            )
+        return tuple(answers)
+
+    def _quarantine_item(self, number: int, fragment_id: FragmentId, evidence: PreparedEvidence) -> ReviewItem | None:
+        if evidence.scan.verdict is not ScanVerdict.QUARANTINED:
+            return None
+        return ReviewItem(
+            item_id=ItemId(self.item_ids.nth(number)),
+            version=1,
+            kind=ItemKind.QUARANTINE,
+            status=ItemStatus.PENDING,
+            owner_id=self.author_id,
+            reason=evidence.scan.findings[0].family.value,
+            ingest_id=self.ingest_id,
+            fragment_id=fragment_id,
+            opened_at=self.at,
+        )
+
+    def near_duplicates(
+        self,
+        bound: Sequence[BoundRelationship],
+        fragments: Sequence[FragmentAnswer],
+        texts: Mapping[Slot, Sequence[tuple[FragmentId, str]]],
+    ) -> tuple[tuple[FragmentId, ...], ...]:
+        """For each item, earlier fragments that say nearly the same in a slot that it speaks in."""
+        found: list[set[FragmentId]] = [set() for _ in self.prepared.evidence]
+        for one in bound:
+            if one.slot is None:
+                continue
+            others = [(fragment_id, decide_text_form(text)) for fragment_id, text in texts.get(one.slot, ())]
+            for index in one.cited_indexes:
+                own = self.prepared.evidence[index].normal_text
+                found[index] |= set(decide_near_duplicates(own, others)) - {fragments[index].fragment_id}
+        for index, evidence in enumerate(self.prepared.evidence):
+            before = [(fragments[n].fragment_id, self.prepared.evidence[n].normal_text) for n in range(index)]
+            found[index] |= set(decide_near_duplicates(evidence.normal_text, before)) - {fragments[index].fragment_id}
+        return tuple(tuple(sorted(one)) for one in found)
+
+    def inherited_labels(self, evidence: PreparedEvidence) -> tuple[str, ...]:
+        origins = (self.facts.origins[fragment_id] for fragment_id in evidence.given.derived_from_fragment_ids)
+        return decide_inherited_labels(
+            author=self.author_id,
+            source_group=evidence.given.source_group,
+            source_key=evidence.given.source_key,
+            trusts_declared_groups=self.facts.policy.trusts_declared_groups,
+            registered_labels=frozenset(),
+            origin_labels=[label for origin in origins for label in _labels(origin)],
+        )
+
+
+def _source_of(fragment: StoredFragment) -> tuple[bytes, str | None]:
+    return fragment.content_sha256, fragment.source_group
+
+
+def _labels(fragment: StoredFragment) -> tuple[str, ...]:
+    """All labels of a stored fragment, as those of a support by it."""
+    return decide_labels(
+        Support(
+            support_id=SupportId(""),
+            fragment_id=fragment.fragment_id,
+            author=fragment.author_id,
+            recorded_at=fragment.recorded_at,
+            authority=fragment.claimed_authority,
+            source_group=fragment.source_group,
+            source_key=fragment.source_key,
+            inherited_labels=fragment.inherited_labels,
+        )
+    )
+
+

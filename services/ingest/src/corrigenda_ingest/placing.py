@@ -1,0 +1,315 @@
+"""Places one proposed relationship: from the verifier's finding to what changes in its slot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from zoneinfo import ZoneInfo
+
+from corrigenda_core.domain.actors import Actor, ActorKind, Caller
+from corrigenda_core.domain.cases import ConflictCase
+from corrigenda_core.domain.changes import CaseEffect, Changes, OutcomeKind, PlacementOutcome
+from corrigenda_core.domain.evidence import Authority, SourceType, StartWindow, Support
+from corrigenda_core.domain.ids import (
+    FragmentId,
+    IdRange,
+    IngestId,
+    ItemId,
+    PredicateKey,
+    ProposalId,
+    StatementId,
+    SupportId,
+)
+from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
+from corrigenda_core.domain.objects import Object, Slot
+from corrigenda_core.domain.relationships import Relationship, Statement
+from corrigenda_core.domain.slots import PlanContext, SlotView
+from corrigenda_core.domain.sources import SourceClaim
+from corrigenda_core.domain.time import Moment, Side
+from corrigenda_core.domain.verification import Modality, VerificationVerdict
+from corrigenda_core.persistence.ingest_store import SubmissionFacts
+from corrigenda_core.policy.authority import decide_authority
+from corrigenda_core.policy.placement import plan_placement
+from corrigenda_core.policy.validity import (
+    StatementTimes,
+    decide_common_whole,
+    decide_known_bounds,
+    decide_witness_time,
+)
+from corrigenda_core.ports.providers import Finding, VerifierAnswer
+from corrigenda_core.providers.validation import VerifierUnavailable
+
+from corrigenda_ingest.predicate_search import closest_predicates
+from corrigenda_ingest.submission import (
+    BoundRelationship,
+    FragmentAnswer,
+    PlannedRevision,
+    PreparedEvidence,
+    RelationshipAnswer,
+)
+
+Verification = VerifierAnswer | VerifierUnavailable
+
+ORDINALS_PER_REVISION = 1000
+_ITEMS, _SUPPORTS, _PLACEMENT = range(3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placing:
+    """One proposed relationship on its way into its slot."""
+
+    caller: Caller
+    ingest_id: IngestId
+    observation_id: StatementId
+    number: int
+    bound: BoundRelationship
+    moment: Moment
+    evidence: Sequence[PreparedEvidence]
+    fragments: Sequence[FragmentAnswer]
+    near: Sequence[tuple[FragmentId, ...]]
+    labels: Sequence[tuple[str, ...]]
+    facts: SubmissionFacts
+    verification: Verification
+    predicate_words: Sequence[tuple[PredicateKey, tuple[str, ...]]]
+    ids: IdRange
+
+    @property
+    def proposal_id(self) -> ProposalId:
+        return self.bound.prepared.given.proposal_id
+
+    def placed(self, state: Mapping[Slot, SlotView]) -> tuple[PlannedRevision, RelationshipAnswer]:
+        """The revision of this placement, and the answer to it; the first outcome that fits."""
+        if any(self.fragments[index].quarantined for index in self.bound.cited_indexes):
+            return self._kept(OutcomeKind.QUARANTINED, "quarantined_evidence", "the cited text is quarantined")
+        if self.bound.predicate is None:
+            return self._asked_predicate()
+        slot, bound_object = self.bound.slot, self.bound.object
+        if slot is None or bound_object is None:
+            return self._kept(OutcomeKind.NEEDS_REVIEW, "identity_question", "an entity that it names is asked about")
+        if self.bound.prepared.given.modality is not Modality.STATEMENT:
+            return self._kept(OutcomeKind.OBSERVED, "modality", "only a statement enters a timeline")
+        finding = self._finding()
+        if finding is None:
+            answer = self._answer(OutcomeKind.PENDING_EVIDENCE, "verifier_unavailable", "verifier_unavailable")
+            return PlannedRevision(moment=self.moment), replace(answer, retry_verification=True)
+        match finding.verdict:
+            case VerificationVerdict.INSUFFICIENT:
+                return self._kept(OutcomeKind.PENDING_EVIDENCE, "insufficient", finding.reason)
+            case VerificationVerdict.CONTRADICTED:
+                return self._kept(OutcomeKind.REJECTED, "contradicted", finding.reason)
+            case VerificationVerdict.ENTAILED:
+                return self._stated(state[slot], slot, bound_object, finding)
+
+    def _finding(self) -> Finding | None:
+        verification = self.verification
+        if isinstance(verification, VerifierUnavailable):
+            return None
+        return next((one for one in verification.findings if one.proposal_id == self.proposal_id), None)
+
+    def _answer(self, outcome: OutcomeKind, rule: str, reason: str = "") -> RelationshipAnswer:
+        finding = self._finding()
+        return RelationshipAnswer(
+            proposal_id=self.proposal_id,
+            observation_id=self.observation_id,
+            outcome=outcome,
+            rule=rule,
+            reason=reason,
+            finding=finding,
+            bounds=finding.bounds if finding is not None else (),
+            object=self.bound.object,
+        )
+
+    def _kept(self, outcome: OutcomeKind, rule: str, reason: str) -> tuple[PlannedRevision, RelationshipAnswer]:
+        """The observation stays, and nothing depends on it."""
+        return PlannedRevision(moment=self.moment), self._answer(outcome, rule, reason)
+
+    def _asked_predicate(self) -> tuple[PlannedRevision, RelationshipAnswer]:
+        """An unknown phrase stays on the observation, and its owner is asked which predicate it means."""
+        closest = closest_predicates(self.bound.prepared.form, self.predicate_words)
+        item = ReviewItem(
+            item_id=ItemId(self.ids.part(_ITEMS).nth(0)),
+            version=1,
+            kind=ItemKind.PREDICATE,
+            status=ItemStatus.PENDING,
+            owner_id=self.caller.profile_id,
+            reason="unknown_predicate",
+            ingest_id=self.ingest_id,
+            statement_id=self.observation_id,
+            details=(
+                ("closest_predicates", " ".join(closest)),
+                ("phrase", self.bound.prepared.given.predicate),
+            ),
+            opened_at=self.moment.at,
+        )
+        answer = self._answer(OutcomeKind.NEEDS_REVIEW, "unknown_predicate", "no registered predicate has this name")
+        return (
+            PlannedRevision(moment=self.moment, items=(item,)),
+            replace(answer, item=item, closest_predicates=closest),
+        )
+
+    def _stated(
+        self, view: SlotView, slot: Slot, bound_object: Object, finding: Finding
+    ) -> tuple[PlannedRevision, RelationshipAnswer]:
+        said = self._said_before(view, bound_object)
+        if said is not None:
+            row = next(row for row in view.rows if row.relationship_id == said.relationship_id)
+            answer = self._answer(OutcomeKind.DUPLICATE, "same_source_again", "the same source has said it before")
+            return (
+                PlannedRevision(moment=self.moment),
+                replace(answer, observation_id=said.statement_id, relationship=row),
+            )
+        supports = self._supports(finding)
+        statement = self._statement(slot, bound_object, finding, supports)
+        context = PlanContext(
+            moment=self.moment,
+            ids=self.ids.part(_PLACEMENT),
+            actor=Actor(kind=ActorKind.PROFILE, profile_id=self.caller.profile_id),
+            policy=self.facts.policy,
+        )
+        changes = plan_placement(view, context, (statement,), supports, targets=self._targets(statement))
+        return (
+            PlannedRevision(moment=self.moment, before=view, changes=changes),
+            self._placed_answer(view, changes, supports),
+        )
+
+    def _said_before(self, view: SlotView, bound_object: Object) -> Statement | None:
+        """An own statement of the same value that a cited fragment supports already, effective or not."""
+        cited = {self.fragments[index].fragment_id for index in self.bound.cited_indexes}
+        supported = {support.statement_id for support in view.supports if support.fragment_id in cited}
+        polarity = self.bound.prepared.given.polarity
+        return next(
+            (
+                statement
+                for statement in view.statements
+                if statement.statement_id in supported
+                and statement.owner_id == self.caller.profile_id
+                and statement.object.key == bound_object.key
+                and statement.polarity is polarity
+            ),
+            None,
+        )
+
+    def _statement(
+        self, slot: Slot, bound_object: Object, finding: Finding, supports: Sequence[Support]
+    ) -> Statement:
+        given = self.bound.prepared.given
+        assert self.bound.predicate is not None
+        occurred_ats = [support.occurred_at for support in supports if support.occurred_at is not None]
+        start, end = decide_known_bounds(
+            StatementTimes(
+                bounds=tuple(cited.bound for cited in finding.bounds),
+                valid_from=given.valid_from,
+                valid_to=given.valid_to,
+                occurred_ats=tuple(occurred_ats),
+            ),
+            self.bound.predicate,
+            ZoneInfo(self.facts.policy.time_zone),
+        )
+        return Statement(
+            statement_id=self.observation_id,
+            owner_id=self.caller.profile_id,
+            slot=slot,
+            object=bound_object,
+            polarity=given.polarity,
+            start=start,
+            end=end,
+            stated_start=given.valid_from,
+            witness_at=decide_witness_time(occurred_ats, self.moment.at, end),
+            recorded_at=self.moment.at,
+            sequence=self.moment.revision * ORDINALS_PER_REVISION + self.number,
+            record=any(
+                self.fragments[index].source_type is SourceType.SYSTEM_RECORD for index in self.bound.cited_indexes
+            ),
+            source=" ".join(sorted({support.fragment_id for support in supports})),
+        )
+
+    def _supports(self, finding: Finding) -> tuple[Support, ...]:
+        """One support for each cited fragment, with what was granted to it for this predicate."""
+        ids = self.ids.part(_SUPPORTS)
+        supports = []
+        indexes: dict[FragmentId, int] = {}
+        for index in self.bound.cited_indexes:
+            indexes.setdefault(self.fragments[index].fragment_id, index)
+        for place, (fragment_id, index) in enumerate(indexes.items()):
+            evidence = self.evidence[index]
+            supports.append(
+                Support(
+                    support_id=SupportId(ids.nth(place)),
+                    fragment_id=fragment_id,
+                    author=self.caller.profile_id,
+                    recorded_at=self.moment.at,
+                    authority=self._granted(evidence)[0],
+                    source_group=evidence.given.source_group,
+                    source_key=evidence.given.source_key,
+                    inherited_labels=self.labels[index],
+                    content_hash=evidence.normal_sha256.hex(),
+                    derived_from_fragment_ids=evidence.given.derived_from_fragment_ids,
+                    near_duplicate_fragment_ids=self.near[index],
+                    evidence_time=_start_window(finding, index),
+                    occurred_at=evidence.given.occurred_at,
+                    statement_id=self.observation_id,
+                    spans=tuple(
+                        cited.span for cited in self.bound.prepared.given.spans if cited.evidence_index == index
+                    ),
+                )
+            )
+        return tuple(supports)
+
+    def _granted(self, evidence: PreparedEvidence) -> tuple[Authority, str]:
+        assert self.bound.predicate is not None
+        granted = decide_authority(
+            evidence.given.authority,
+            predicate=self.bound.predicate.key,
+            claim=SourceClaim(author=self.caller.profile_id, source_group=evidence.given.source_group),
+            registry=(),
+            scopes=self.caller.scopes,
+        )
+        return granted.authority, granted.note
+
+    def _targets(self, statement: Statement) -> dict[StatementId, Relationship]:
+        named = self.bound.prepared.given.correction_target
+        if named is None:
+            return {}
+        return {statement.statement_id: self.facts.targets[named.relationship_id]}
+
+    def _placed_answer(self, view: SlotView, changes: Changes, supports: Sequence[Support]) -> RelationshipAnswer:
+        (outcome,) = changes.outcomes
+        rows = {row.relationship_id: row for row in (*view.rows, *changes.relationships)}
+        case = _case_of(outcome, changes)
+        notes = [note for index in self.bound.cited_indexes if (note := self._granted_note(index))]
+        return replace(
+            self._answer(outcome.kind, outcome.rule),
+            relationship=rows.get(outcome.relationship_id) if outcome.relationship_id is not None else None,
+            granted_authority=supports[0].authority,
+            opposing=outcome.opposing,
+            references=tuple(
+                reference for reference in changes.references if reference.source_id == outcome.relationship_id
+            ),
+            case_effect=outcome.case_effect,
+            conflict_id=outcome.conflict_id,
+            conflict_version=case.version if case is not None else 0,
+            review_due_at=case.review_due_at if case is not None else None,
+            item=next((item for item in changes.items if item.status is ItemStatus.PENDING), None),
+            notes=tuple(dict.fromkeys((*outcome.notes, *notes))),
+        )
+
+    def _granted_note(self, index: int) -> str:
+        return self._granted(self.evidence[index])[1]
+
+
+def _case_of(outcome: PlacementOutcome, changes: Changes) -> ConflictCase | None:
+    if outcome.case_effect is CaseEffect.NONE:
+        return None
+    return next((case for case in changes.cases if case.conflict_id == outcome.conflict_id), None)
+
+
+def _start_window(finding: Finding, index: int) -> StartWindow | None:
+    """The start that one fragment's words name; words that contradict each other name none."""
+    whole = decide_common_whole(
+        cited.bound.whole
+        for cited in finding.bounds
+        if cited.evidence_index == index and cited.bound.side is Side.START
+    )
+    return None if whole is None else StartWindow(whole=whole)
+
+

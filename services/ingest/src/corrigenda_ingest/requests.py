@@ -1,0 +1,136 @@
+"""Requests of the ingest service as domain values; every citation resolved to a span, every time in UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from corrigenda.ingest.v1 import ingest_service_pb2, submission_pb2
+from corrigenda_core.domain.evidence import Authority
+from corrigenda_core.domain.ids import (
+    ConflictId,
+    EntityId,
+    FragmentId,
+    IdempotencyKey,
+    ProposalId,
+    RelationshipId,
+)
+from corrigenda_core.domain.submissions import (
+    ConflictContext,
+    CorrectionTarget,
+    EntityRef,
+    EvidenceInput,
+    ProposedEntity,
+    ProposedRelationship,
+    ProposedValue,
+    Submission,
+)
+from corrigenda_core.domain.time import Interval
+from corrigenda_core.policy.spans import Citation, OffsetCitation, QuoteCitation, decide_cited_span
+from corrigenda_core.rpc.convert import instant_of, stated_interval_of
+from corrigenda_core.rpc.enums import AUTHORITY, MODALITY, POLARITY, SOURCE_TYPE, VALUE_TYPE
+
+
+def submission_of(request: ingest_service_pb2.RememberRequest) -> Submission:
+    """The submission of a validated request.
+
+    Raises:
+        Refusal: INVALID_FIELD, QUOTE_NOT_FOUND or QUOTE_AMBIGUOUS, naming the field.
+    """
+    contents = [item.content for item in request.evidence]
+    return Submission(
+        evidence=tuple(_evidence(item) for item in request.evidence),
+        entities=tuple(_entity(entity) for entity in request.proposal.entities),
+        relationships=tuple(
+            _relationship(relationship, contents, f"proposal.relationships[{number}]")
+            for number, relationship in enumerate(request.proposal.relationships)
+        ),
+        metadata=tuple(sorted(request.metadata.items())),
+        idempotency_key=IdempotencyKey(request.idempotency_key),
+    )
+
+
+def _evidence(item: submission_pb2.EvidenceItem) -> EvidenceInput:
+    return EvidenceInput(
+        content=item.content,
+        source_type=SOURCE_TYPE.to_domain(item.source_type),
+        authority=AUTHORITY.to_domain_or(item.authority, Authority.UNKNOWN),
+        source_group=item.source_group or None,
+        source_key=item.source_key or None,
+        source_revision=item.source_revision or None,
+        previous_source_revision=item.previous_source_revision or None,
+        supersedes_fragment_ids=tuple(FragmentId(one) for one in item.supersedes_fragment_ids),
+        derived_from_fragment_ids=tuple(FragmentId(one) for one in item.derived_from_fragment_ids),
+        occurred_at=instant_of(item.occurred_at) if item.HasField("occurred_at") else None,
+        labels=tuple(item.labels),
+        confidence=item.confidence if item.HasField("confidence") else None,
+    )
+
+
+def _entity(entity: submission_pb2.ProposedEntity) -> ProposedEntity:
+    return ProposedEntity(
+        ref=entity.ref,
+        name=entity.name,
+        kind=entity.entity_kind,
+        aliases=tuple(entity.aliases),
+        context=tuple(sorted(entity.identity_context.items())),
+        known_entity_id=EntityId(entity.known_entity_id) if entity.known_entity_id else None,
+    )
+
+
+def _relationship(
+    relationship: submission_pb2.ProposedRelationship, contents: Sequence[str], field: str
+) -> ProposedRelationship:
+    stated = Interval()
+    if relationship.HasField("validity"):
+        stated = stated_interval_of(relationship.validity, f"{field}.validity")
+    return ProposedRelationship(
+        proposal_id=ProposalId(relationship.proposal_id),
+        subject_ref=relationship.subject_ref,
+        predicate=relationship.predicate,
+        object=_object(relationship),
+        polarity=POLARITY.to_domain(relationship.polarity),
+        modality=MODALITY.to_domain(relationship.modality),
+        valid_from=stated.start,
+        valid_to=stated.end,
+        scope=relationship.scope,
+        spans=tuple(
+            decide_cited_span(contents, _citation(citation), field=f"{field}.evidence[{number}]")
+            for number, citation in enumerate(relationship.evidence)
+        ),
+        comment=relationship.comment,
+        correction_target=_correction_target(relationship),
+        conflict_context=_conflict_context(relationship),
+    )
+
+
+def _object(relationship: submission_pb2.ProposedRelationship) -> EntityRef | ProposedValue:
+    if relationship.WhichOneof("object") == "object_ref":
+        return EntityRef(ref=relationship.object_ref)
+    value = relationship.object_value
+    return ProposedValue(type=VALUE_TYPE.to_domain(value.type), text=value.text, unit=value.unit)
+
+
+def _citation(citation: submission_pb2.Citation) -> Citation:
+    if citation.HasField("quote"):
+        return QuoteCitation(evidence_index=citation.evidence_index, quote=citation.quote)
+    return OffsetCitation(evidence_index=citation.evidence_index, start=citation.start, end=citation.end)
+
+
+def _correction_target(relationship: submission_pb2.ProposedRelationship) -> CorrectionTarget | None:
+    if not relationship.HasField("correction_target"):
+        return None
+    target = relationship.correction_target
+    return CorrectionTarget(
+        relationship_id=RelationshipId(target.relationship_id),
+        expected_version=target.expected_version if target.HasField("expected_version") else None,
+    )
+
+
+def _conflict_context(relationship: submission_pb2.ProposedRelationship) -> ConflictContext | None:
+    if not relationship.HasField("conflict_context"):
+        return None
+    context = relationship.conflict_context
+    return ConflictContext(
+        conflict_id=ConflictId(context.conflict_id),
+        expected_version=context.expected_version if context.HasField("expected_version") else None,
+    )

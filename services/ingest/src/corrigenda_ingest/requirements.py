@@ -1,0 +1,118 @@
+"""What must hold before anything of a submission is stored: what it names exists, and is what it is taken for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from corrigenda_core.domain.cases import CaseKind, SetKey
+from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.objects import Object, Slot
+from corrigenda_core.domain.relationships import Relationship
+from corrigenda_core.persistence.ingest_store import SubmissionFacts
+from corrigenda_core.policy.case_effects import may_answer_case
+from corrigenda_core.policy.case_keys import decide_set_key
+
+from corrigenda_ingest.submission import BoundRelationship, PreparedSubmission
+
+
+def require_all(
+    prepared: PreparedSubmission, bound: Iterable[BoundRelationship], facts: SubmissionFacts
+) -> None:
+    """Checks the whole submission, before the verifier is asked and again inside the commit.
+
+    Raises:
+        Refusal: nothing of the submission may be stored.
+    """
+    require_origins(prepared, facts)
+    for one in bound:
+        require_answerable(one, facts)
+        require_target(one, facts)
+
+
+def require_origins(prepared: PreparedSubmission, facts: SubmissionFacts) -> None:
+    """Every fragment that a text names as its origin must be there.
+
+    Raises:
+        Refusal: RESOURCE_NOT_FOUND.
+    """
+    for number, evidence in enumerate(prepared.evidence):
+        for place, fragment_id in enumerate(evidence.given.derived_from_fragment_ids):
+            if fragment_id not in facts.origins:
+                raise Refusal(
+                    Reason.RESOURCE_NOT_FOUND,
+                    "there is no such fragment",
+                    field=f"evidence[{number}].derived_from_fragment_ids[{place}]",
+                    metadata={"resource_type": "fragment", "resource_id": fragment_id},
+                )
+
+
+def require_answerable(bound: BoundRelationship, facts: SubmissionFacts) -> None:
+    """A statement that answers a case must be about what the case is about, at the version that its author saw.
+
+    Raises:
+        Refusal: RESOURCE_NOT_FOUND, CONFLICT_VERSION_STALE, NOT_IN_CONFLICT.
+    """
+    answer = bound.prepared.given.conflict_context
+    if answer is None:
+        return
+    case = facts.cases.get(answer.conflict_id)
+    if case is None:
+        raise Refusal(
+            Reason.RESOURCE_NOT_FOUND,
+            "there is no such conflict",
+            field=f"{bound.prepared.field}.conflict_context.conflict_id",
+            metadata={"resource_type": "conflict", "resource_id": answer.conflict_id},
+        )
+    slot = bound.slot
+    keys = () if slot is None or bound.object is None else _set_keys(slot, bound.object)
+    may_answer_case(case, keys, answer)
+
+
+def require_target(bound: BoundRelationship, facts: SubmissionFacts) -> None:
+    """A correction names a relationship of the same predicate that shares its subject or its object.
+
+    Raises:
+        Refusal: RESOURCE_NOT_FOUND, STALE_VERSION, INVALID_FIELD.
+    """
+    named = bound.prepared.given.correction_target
+    if named is None:
+        return
+    field = f"{bound.prepared.field}.correction_target"
+    target = facts.targets.get(named.relationship_id)
+    if target is None:
+        raise Refusal(
+            Reason.RESOURCE_NOT_FOUND,
+            "there is no such relationship",
+            field=f"{field}.relationship_id",
+            metadata={"resource_type": "relationship", "resource_id": named.relationship_id},
+        )
+    if named.expected_version is not None and named.expected_version != target.version:
+        raise Refusal(
+            Reason.STALE_VERSION,
+            f"the relationship is at version {target.version}, not {named.expected_version}",
+            field=f"{field}.expected_version",
+            metadata={
+                "resource_type": "relationship",
+                "resource_id": target.relationship_id,
+                "expected_version": str(named.expected_version),
+                "current_version": str(target.version),
+            },
+        )
+    if bound.slot is not None and bound.object is not None and not _is_about(target, bound.slot, bound.object):
+        raise Refusal(
+            Reason.INVALID_FIELD,
+            "a correction shares the predicate, and the subject or the object, of what it corrects",
+            field=f"{field}.relationship_id",
+        )
+
+
+def _set_keys(slot: Slot, bound_object: Object) -> tuple[SetKey, ...]:
+    """The set keys that a statement can belong to, one for each kind of case."""
+    return tuple(decide_set_key(kind, slot, bound_object) for kind in CaseKind)
+
+
+def _is_about(target: Relationship, slot: Slot, bound_object: Object) -> bool:
+    same_ends = target.slot.subject_id == slot.subject_id or target.object.key == bound_object.key
+    return target.slot.predicate == slot.predicate and same_ends
+
+

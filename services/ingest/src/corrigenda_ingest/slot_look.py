@@ -1,0 +1,92 @@
+"""What is loaded for a submission: the facts about what it names, and each slot that it speaks in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from corrigenda_core.domain.actors import Caller
+from corrigenda_core.domain.ids import FragmentId, TeamId
+from corrigenda_core.domain.objects import Slot
+from corrigenda_core.domain.slots import SlotView
+from corrigenda_core.persistence.database import Row
+from corrigenda_core.persistence.ingest_store import FactQueries, SubmissionFacts, slot_texts
+from corrigenda_core.persistence.named_sql import Query
+from corrigenda_core.persistence.slot_store import SlotQueries
+
+from corrigenda_ingest.submission import BoundRelationship, PreparedSubmission
+
+# Two texts of which nine tenths of the shingles are the same differ in length by less than this.
+_LENGTH_SHARE = 0.7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotLook:
+    """The queries of one slot; ``number`` tells those of one submission apart.
+
+    ``shortest`` and ``longest`` bound the length, in code points, of the texts that could be near duplicates.
+    """
+
+    team_id: TeamId
+    slot: Slot
+    number: int
+    shortest: int
+    longest: int
+
+    def queries(self) -> list[Query]:
+        """What to send."""
+        texts = slot_texts(
+            self.team_id, self.slot, name=self._texts_name, shortest=self.shortest, longest=self.longest
+        )
+        return [*self._slot.queries(), texts]
+
+    def view(self, answers: Mapping[str, list[Row]], facts: SubmissionFacts) -> SlotView:
+        """The slot as the answers show it, with the current version of its predicate."""
+        predicate = next(one for one in facts.predicates.values() if one.key == self.slot.predicate)
+        return self._slot.view(answers, predicate)
+
+    def texts(self, answers: Mapping[str, list[Row]]) -> list[tuple[FragmentId, str]]:
+        """The texts that speak in the slot already."""
+        return [(FragmentId(row["fragment_id"]), row["content"]) for row in answers[self._texts_name]]
+
+    @property
+    def _slot(self) -> SlotQueries:
+        return SlotQueries(team_id=self.team_id, slot=self.slot, number=self.number)
+
+    @property
+    def _texts_name(self) -> str:
+        return f"slot_texts:{self.number}"
+
+
+def looks_of(
+    team_id: TeamId, bound: Iterable[BoundRelationship], prepared: PreparedSubmission
+) -> list[SlotLook]:
+    """One look for each slot that is spoken of, in an order that depends on the slots alone."""
+    slots = {one.slot for one in bound if one.slot is not None}
+    lengths = [len(item.given.content) for item in prepared.evidence]
+    return [
+        SlotLook(
+            team_id=team_id,
+            slot=slot,
+            number=number,
+            shortest=int(min(lengths) * _LENGTH_SHARE),
+            longest=int(max(lengths) / _LENGTH_SHARE) + 1,
+        )
+        for number, slot in enumerate(sorted(slots, key=lambda one: (one.subject_id, one.predicate, one.scope)))
+    ]
+
+
+def fact_queries(caller: Caller, prepared: PreparedSubmission) -> FactQueries:
+    """The queries for everything that a submission names."""
+    given = prepared.given.relationships
+    return FactQueries(
+        team_id=caller.team_id,
+        profile_id=caller.profile_id,
+        forms={one.form for one in prepared.relationships},
+        names={name for mention in prepared.mentions for name in mention.names},
+        known_entity_ids={one.known_entity_id for one in prepared.mentions if one.known_entity_id is not None},
+        content_hashes={one.content_sha256 for one in prepared.evidence},
+        origin_ids={origin for one in prepared.evidence for origin in one.given.derived_from_fragment_ids},
+        conflict_ids={one.conflict_context.conflict_id for one in given if one.conflict_context is not None},
+        target_ids={one.correction_target.relationship_id for one in given if one.correction_target is not None},
+    )

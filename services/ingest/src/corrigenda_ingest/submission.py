@@ -1,0 +1,172 @@
+"""A submission on its way: what preparing it, looking up what it names, and planning it add to what was asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from corrigenda_core.domain.changes import CaseEffect, Changes, OutcomeKind
+from corrigenda_core.domain.entities import Mention
+from corrigenda_core.domain.evidence import Authority, ScanVerdict, SourceType
+from corrigenda_core.domain.ids import (
+    ConflictId,
+    EntityId,
+    FragmentId,
+    IngestId,
+    PredicateKey,
+    ProposalId,
+    RelationshipId,
+    StatementId,
+)
+from corrigenda_core.domain.items import ReviewItem
+from corrigenda_core.domain.objects import Object, Slot
+from corrigenda_core.domain.predicates import Predicate
+from corrigenda_core.domain.relationships import CrossReference, Relationship
+from corrigenda_core.domain.slots import SlotView
+from corrigenda_core.domain.submissions import EvidenceInput, ProposedRelationship, Submission
+from corrigenda_core.domain.time import Instant, Moment
+from corrigenda_core.policy.scanning import ScanResult
+from corrigenda_core.ports.providers import CitedBound, Finding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedEvidence:
+    """An evidence item with its hashes and what the scan found; ``normal_text`` is what copies are recognised by."""
+
+    given: EvidenceInput
+    content_sha256: bytes
+    normal_sha256: bytes
+    normal_text: str
+    scan: ScanResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedRelationship:
+    """A proposed relationship with the form of its predicate phrase and of its scope."""
+
+    given: ProposedRelationship
+    field: str
+    form: PredicateKey
+    scope: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedSubmission:
+    """A submission in normal form: everything that needs no look-up."""
+
+    given: Submission
+    evidence: tuple[PreparedEvidence, ...]
+    mentions: tuple[Mention, ...]
+    relationships: tuple[PreparedRelationship, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityAnswer:
+    """What a mention turned out to mean; ``entity_id`` is ``None`` while nobody knows, and ``item`` asks."""
+
+    ref: str
+    entity_id: EntityId | None
+    kind: str
+    name: str
+    created: bool = False
+    known: bool = False
+    item: ReviewItem | None = None
+    candidates: tuple[EntityId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundRelationship:
+    """A proposed relationship bound to what it names, as far as that is known.
+
+    ``slot`` and ``object`` are known if its subject, its predicate and its object are.
+    """
+
+    prepared: PreparedRelationship
+    predicate: Predicate | None
+    subject_id: EntityId | None
+    object: Object | None
+
+    @property
+    def cited_indexes(self) -> list[int]:
+        """The evidence items that it cites, each once, in order."""
+        return sorted({cited.evidence_index for cited in self.prepared.given.spans})
+
+    @property
+    def slot(self) -> Slot | None:
+        """The slot that it speaks of."""
+        if self.predicate is None or self.subject_id is None or self.object is None:
+            return None
+        return Slot(subject_id=self.subject_id, predicate=self.predicate.key, scope=self.prepared.scope)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FragmentAnswer:
+    """What became of an evidence item: a new fragment, or another occurrence of one that was there."""
+
+    index: int
+    fragment_id: FragmentId
+    is_new: bool
+    source_type: SourceType
+    scan: ScanResult
+    notes: tuple[str, ...] = ()
+    item: ReviewItem | None = None
+
+    @property
+    def quarantined(self) -> bool:
+        """Whether its text supports nothing until it is released."""
+        return self.scan.verdict is ScanVerdict.QUARANTINED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationshipAnswer:
+    """What became of a proposed relationship."""
+
+    proposal_id: ProposalId
+    observation_id: StatementId
+    outcome: OutcomeKind
+    rule: str
+    reason: str = ""
+    relationship: Relationship | None = None
+    object: Object | None = None
+    granted_authority: Authority | None = None
+    finding: Finding | None = None
+    bounds: tuple[CitedBound, ...] = ()
+    opposing: tuple[RelationshipId, ...] = ()
+    references: tuple[CrossReference, ...] = ()
+    case_effect: CaseEffect = CaseEffect.NONE
+    conflict_id: ConflictId | None = None
+    conflict_version: int = 0
+    review_due_at: Instant | None = None
+    item: ReviewItem | None = None
+    closest_predicates: tuple[str, ...] = ()
+    retry_verification: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRevision:
+    """One revision of the commit: its moment, and what its placement changes of the slot that it was planned on."""
+
+    moment: Moment
+    before: SlotView | None = None
+    changes: Changes = field(default_factory=Changes)
+    items: tuple[ReviewItem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedSubmission:
+    """Everything that a submission writes, and its answer.
+
+    ``near_duplicates`` and ``inherited_labels`` are by evidence index; ``bound`` and ``observation_ids`` run parallel
+    to the proposed relationships, and so do ``answers``.
+    """
+
+    ingest_id: IngestId
+    prepared: PreparedSubmission
+    fragments: tuple[FragmentAnswer, ...]
+    inherited_labels: tuple[tuple[str, ...], ...]
+    near_duplicates: tuple[tuple[FragmentId, ...], ...]
+    entities: tuple[EntityAnswer, ...]
+    bound: tuple[BoundRelationship, ...]
+    answers: tuple[RelationshipAnswer, ...]
+    verifier: str
+    revisions: tuple[PlannedRevision, ...]

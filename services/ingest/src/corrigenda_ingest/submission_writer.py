@@ -1,0 +1,241 @@
+"""Writes a planned submission: one revision after the other, every row in the order that its foreign keys want."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from corrigenda_core.domain.actors import Actor
+from corrigenda_core.domain.changes import OutcomeKind
+from corrigenda_core.domain.ids import EntityId, IdRange, ProfileId
+from corrigenda_core.domain.items import ReviewItem
+from corrigenda_core.domain.submissions import EntityRef, ProposedValue
+from corrigenda_core.domain.verification import VerificationVerdict
+from corrigenda_core.persistence import tables
+from corrigenda_core.persistence.changes_writer import ChangesWriter
+from corrigenda_core.persistence.database import Unbounded
+from corrigenda_core.persistence.ingest_store import SubmissionFacts
+from corrigenda_core.persistence.row_values import object_columns
+from corrigenda_core.persistence.transaction import Transaction
+from corrigenda_core.policy.normalisation import decide_text_form
+from corrigenda_core.ports.providers import CitedBound, Finding
+
+from corrigenda_ingest.submission import BoundRelationship, EntityAnswer, FragmentAnswer, PlannedSubmission
+
+CHANGE_KIND = "remember"
+
+
+class SubmissionWriter:
+    """Writes one submission into one transaction; ``ids`` names the rows that nothing else refers to."""
+
+    def __init__(
+        self, transaction: Transaction, planned: PlannedSubmission, facts: SubmissionFacts, *, actor: Actor, ids: IdRange
+    ) -> None:
+        self._transaction = transaction
+        self._planned = planned
+        self._facts = facts
+        self._actor = actor
+        self._ids = ids
+        assert actor.profile_id is not None
+        self._author_id: ProfileId = actor.profile_id
+        self._changes = ChangesWriter(
+            transaction=transaction, actor=actor, key=planned.prepared.given.idempotency_key
+        )
+
+    def write(self, result: bytes) -> None:
+        """Writes everything; ``result`` is the answer as it is stored with the submission."""
+        for number, revision in enumerate(self._planned.revisions):
+            moment = self._transaction.next_moment(self._actor, CHANGE_KIND)
+            assert moment == revision.moment, "the plan was made for the moments that the clock gives out"
+            if number == 0:
+                self._first_revision(result)
+            if revision.before is not None:
+                self._changes.write(revision.before, revision.changes, moment.at)
+            for item in revision.items:
+                self._changes.item(item)
+
+    def _first_revision(self, result: bytes) -> None:
+        planned = self._planned
+        self._transaction.insert(
+            tables.ingests, {"ingest_id": planned.ingest_id, "profile_id": self._author_id, "result": result}
+        )
+        for fragment in planned.fragments:
+            self._fragment(fragment)
+        for entity in planned.entities:
+            self._entity(entity)
+        for number, bound in enumerate(planned.bound):
+            self._observation(number, bound)
+        for item in self._items():
+            self._changes.item(item)
+        self._changes.refresh((one.fragment_id for one in planned.fragments if one.is_new), "fragment_stored")
+
+    def _items(self) -> Iterable[ReviewItem]:
+        """Questions that the submission raises before any placement, each once."""
+        raised = [*self._planned.fragments, *self._planned.entities]
+        return {one.item.item_id: one.item for one in raised if one.item is not None}.values()
+
+    def _fragment(self, fragment: FragmentAnswer) -> None:
+        planned = self._planned
+        evidence = planned.prepared.evidence[fragment.index]
+        given = evidence.given
+        shared = {
+            "fragment_id": fragment.fragment_id,
+            "ingest_id": planned.ingest_id,
+            "occurred_at": given.occurred_at,
+            "labels": given.labels,
+            "metadata": dict(planned.prepared.given.metadata),
+        }
+        if not fragment.is_new:
+            occurrence = {"occurrence_id": self._ids.part(0).nth(fragment.index), **shared}
+            self._transaction.insert(tables.evidence_occurrences, occurrence)
+            return
+        self._transaction.insert(
+            tables.evidence_fragments,
+            {
+                **shared,
+                "author_id": self._author_id,
+                "content": given.content,
+                "content_sha256": evidence.content_sha256,
+                "normal_sha256": evidence.normal_sha256,
+                "source_type": fragment.source_type,
+                "claimed_authority": given.authority,
+                "source_group": given.source_group,
+                "source_key": given.source_key,
+                "source_revision": given.source_revision,
+                "previous_source_revision": given.previous_source_revision,
+                "supersedes_fragment_ids": given.supersedes_fragment_ids,
+                "derived_from_fragment_ids": given.derived_from_fragment_ids,
+                "near_duplicate_fragment_ids": planned.near_duplicates[fragment.index],
+                "inherited_labels": planned.inherited_labels[fragment.index],
+                "confidence": given.confidence,
+                "scan_verdict": fragment.scan.verdict,
+                "scan_findings": [
+                    {"family": one.family, "rule": one.rule, "start": one.span.start, "end": one.span.end}
+                    for one in fragment.scan.findings
+                ],
+            },
+        )
+
+    def _entity(self, answer: EntityAnswer) -> None:
+        """The entity if it is new, and every name and context pair that a mention adds to it; each pair once."""
+        if answer.entity_id is None or self._is_repeated(answer):
+            return
+        mentions = [
+            (mention, given)
+            for mention, given in zip(self._planned.prepared.mentions, self._planned.prepared.given.entities, strict=True)
+            if self._entity_of(mention.ref) == answer.entity_id
+        ]
+        if answer.created:
+            self._transaction.insert(
+                tables.entities, {"entity_id": answer.entity_id, "kind": answer.kind, "created_by": self._author_id}
+            )
+        known = next((one for one in self._facts.entities if one.entity_id == answer.entity_id), None)
+        written = set(known.names) if known is not None else set()
+        for mention, given in mentions:
+            for form, name in [(mention.name, given.name), *_alias_forms(mention.aliases, given.aliases)]:
+                if form not in written:
+                    written.add(form)
+                    self._name(answer.entity_id, form, name, is_primary=answer.created and len(written) == 1)
+        pairs = set(known.context.pairs) if known is not None else set()
+        for mention, _ in mentions:
+            for key, value in sorted(mention.context.pairs - pairs):
+                pairs.add((key, value))
+                self._transaction.insert(
+                    tables.entity_contexts,
+                    {"entity_id": answer.entity_id, "context_key": key, "context_value": value},
+                )
+
+    def _entity_of(self, ref: str) -> EntityId | None:
+        return next(answer.entity_id for answer in self._planned.entities if answer.ref == ref)
+
+    def _is_repeated(self, answer: EntityAnswer) -> bool:
+        """Whether an earlier mention of the request is the same entity and has written it."""
+        first = next(one for one in self._planned.entities if one.entity_id == answer.entity_id)
+        return first.ref != answer.ref
+
+    def _name(self, entity_id: EntityId, form: str, name: str, *, is_primary: bool) -> None:
+        self._transaction.insert(
+            tables.entity_names,
+            {"entity_id": entity_id, "normal_name": form, "name": name, "is_primary": is_primary},
+        )
+
+    def _observation(self, number: int, bound: BoundRelationship) -> None:
+        planned, given = self._planned, bound.prepared.given
+        answer = planned.answers[number]
+        if answer.outcome is OutcomeKind.DUPLICATE:
+            return
+        names = {entity.ref: entity.name for entity in planned.prepared.given.entities}
+        match given.object:
+            case EntityRef(ref=ref):
+                object_ref, object_phrase = ref, names[ref]
+            case ProposedValue(text=text):
+                object_ref, object_phrase = None, text
+        self._transaction.insert(
+            tables.observations,
+            {
+                "observation_id": answer.observation_id,
+                "ingest_id": planned.ingest_id,
+                "author_id": self._author_id,
+                "proposal_id": given.proposal_id,
+                "ordinal": number,
+                "subject_ref": given.subject_ref,
+                "subject_phrase": names[given.subject_ref],
+                "predicate_phrase": given.predicate,
+                "object_ref": object_ref,
+                "object_phrase": object_phrase,
+                "subject_id": bound.subject_id,
+                "predicate": bound.predicate and bound.predicate.key,
+                "predicate_version": bound.predicate and bound.predicate.version,
+                **object_columns(bound.object),
+                "polarity": given.polarity,
+                "modality": given.modality,
+                "scope": bound.prepared.scope,
+                "stated_from": given.valid_from or Unbounded.START,
+                "stated_to": given.valid_to or Unbounded.END,
+                "spans": [
+                    {
+                        "fragment_id": planned.fragments[cited.evidence_index].fragment_id,
+                        "start": cited.span.start,
+                        "end": cited.span.end,
+                    }
+                    for cited in given.spans
+                ],
+                "comment": given.comment,
+                "correction_target_id": given.correction_target and given.correction_target.relationship_id,
+                "correction_target_version": given.correction_target and given.correction_target.expected_version,
+                "conflict_id": given.conflict_context and given.conflict_context.conflict_id,
+                "conflict_version": given.conflict_context and given.conflict_context.expected_version,
+            },
+        )
+        if answer.finding is not None:
+            self._verification(number, answer.finding)
+
+    def _verification(self, number: int, finding: Finding) -> None:
+        self._transaction.insert(
+            tables.verification_events,
+            {
+                "verification_id": self._ids.part(1).nth(number),
+                "observation_id": self._planned.answers[number].observation_id,
+                "verdict": VerificationVerdict(finding.verdict),
+                "reason": finding.reason,
+                "verifier": self._planned.verifier,
+                "bounds": [self._bound(cited) for cited in finding.bounds],
+            },
+        )
+
+    def _bound(self, cited: CitedBound) -> dict[str, object]:
+        bound = cited.bound
+        return {
+            "fragment_id": self._planned.fragments[cited.evidence_index].fragment_id,
+            "side": bound.side,
+            "from": bound.whole.start.isoformat(),
+            "to": bound.whole.end.isoformat(),
+            "at": bound.at.isoformat(),
+            "start": bound.span.start,
+            "end": bound.span.end,
+        }
+
+
+def _alias_forms(forms: Iterable[str], aliases: Iterable[str]) -> list[tuple[str, str]]:
+    """Each alias form with an alias that has it, as it was written."""
+    written = {decide_text_form(alias): alias for alias in aliases}
+    return [(form, written[form]) for form in sorted(forms)]

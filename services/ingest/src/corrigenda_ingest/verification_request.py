@@ -1,0 +1,85 @@
+"""What the verifier sees of a submission: its texts, its proposals with known predicates, and offered candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from corrigenda_core.domain.entities import Entity
+from corrigenda_core.domain.objects import ValueObject
+from corrigenda_core.domain.predicates import RelationshipKind
+from corrigenda_core.domain.evidence import ScanVerdict
+from corrigenda_core.domain.submissions import EntityRef, ProposedEntity
+from corrigenda_core.domain.verification import Modality
+from corrigenda_core.persistence.ingest_store import SubmissionFacts
+from corrigenda_core.ports.providers import (
+    EvidenceText,
+    MentionedEntity,
+    OfferedCandidate,
+    PredicateWords,
+    ProposalToVerify,
+    VerificationRequest,
+)
+
+from corrigenda_ingest.submission import BoundRelationship, PreparedSubmission
+
+
+def verification_request(
+    prepared: PreparedSubmission, bound: Sequence[BoundRelationship], facts: SubmissionFacts
+) -> VerificationRequest:
+    """The one request of a submission.
+
+    Proposals of another modality stay observations, those with an unknown predicate or quarantined text wait: none of
+    them is verified.
+    """
+    mentions = {entity.ref: _mentioned(entity, facts.entities, prepared) for entity in prepared.given.entities}
+    return VerificationRequest(
+        evidence=tuple(
+            EvidenceText(content=item.given.content, occurred_at=item.given.occurred_at) for item in prepared.evidence
+        ),
+        proposals=tuple(
+            _proposal(one, mentions) for one in bound if _is_verified(one, prepared)
+        ),
+        time_zone=facts.policy.time_zone,
+    )
+
+
+def _is_verified(bound: BoundRelationship, prepared: PreparedSubmission) -> bool:
+    quarantined = any(
+        prepared.evidence[index].scan.verdict is ScanVerdict.QUARANTINED for index in bound.cited_indexes
+    )
+    is_statement = bound.prepared.given.modality is Modality.STATEMENT
+    return bound.predicate is not None and is_statement and not quarantined
+
+
+def _proposal(bound: BoundRelationship, mentions: Mapping[str, MentionedEntity]) -> ProposalToVerify:
+    given, predicate = bound.prepared.given, bound.predicate
+    assert predicate is not None
+    named = mentions[given.object.ref] if isinstance(given.object, EntityRef) else bound.object
+    assert isinstance(named, MentionedEntity | ValueObject)
+    return ProposalToVerify(
+        proposal_id=given.proposal_id,
+        subject=mentions[given.subject_ref],
+        predicate=PredicateWords(
+            key=predicate.key, aliases=predicate.aliases, is_event=predicate.kind is RelationshipKind.EVENT
+        ),
+        object=named,
+        polarity=given.polarity,
+        modality=given.modality,
+        cited=given.spans,
+    )
+
+
+def _mentioned(
+    entity: ProposedEntity, entities: Sequence[Entity], prepared: PreparedSubmission
+) -> MentionedEntity:
+    mention = next(one for one in prepared.mentions if one.ref == entity.ref)
+    return MentionedEntity(
+        names=(entity.name, *entity.aliases),
+        kind=entity.kind,
+        known_entity_id=entity.known_entity_id,
+        candidates=tuple(
+            OfferedCandidate(entity_id=one.entity_id, names=tuple(sorted(one.names)))
+            for one in entities
+            if one.kind == mention.kind and not one.names.isdisjoint(mention.names)
+        ),
+    )
