@@ -1,5 +1,6 @@
 """The write path on PostgreSQL: moments, complete rows, versions, and what is refused with nothing written."""
 
+import itertools
 import uuid
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
@@ -70,7 +71,7 @@ async def test_each_revision_has_the_next_number_and_a_later_time(
     second = (await runner.run(team.team_id, plan)).value
     moments = first + second
     assert [moment.revision for moment in moments] == [1, 2, 3, 4, 5, 6]
-    assert [later.at - earlier.at for earlier, later in zip(first, first[1:], strict=False)] == [MICROSECOND] * 2
+    assert [later.at - earlier.at for earlier, later in itertools.pairwise(first)] == [MICROSECOND] * 2
     assert second[0].at > first[-1].at
     assert ledger_of(look, team) == [(moment.revision, moment.at) for moment in moments]
     with shared_database.connect() as connection:
@@ -88,7 +89,7 @@ async def test_a_clock_that_jumps_back_never_turns_the_order(ingest: Database, t
         moments.append((await runner.run(team.team_id, lambda tx: write_evidence(tx, team.profiles[0], "x"))).value)
     times = [moment.at for moment in moments]
     assert times == sorted(set(times))
-    assert [later - earlier for earlier, later in zip(times[1:], times[2:], strict=False)] == [MICROSECOND] * 3
+    assert [later - earlier for earlier, later in itertools.pairwise(times)] == [MICROSECOND] * 3
 
 
 @pytest.mark.rule("R8.4")
