@@ -34,6 +34,7 @@ OUTSIDE_THE_LEDGER: Mapping[str, str] = {
     "teams": "settings, changed in place without history",
     "profiles": "names, changed in place without history",
     "api_keys": "credentials, changed in place without history",
+    "predicate_aliases": "an index of what the versions of predicates list, kept in place",
     "search_refresh_intents": "a queue, consumed in place",
 }
 """Tables that the chain does not cover, with the reason; every other table with a revision is ledgered."""

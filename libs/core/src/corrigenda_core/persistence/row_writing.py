@@ -81,7 +81,7 @@ class RowWriter:
     def update(self, row: RowText, prior_version: int, changed: Iterable[str] | None) -> Query:
         """The UPDATE of exactly the version ``prior_version`` of a row; the server fails if it is not the current one.
 
-        ``changed`` names the columns that differ from the prior version, for roles that may write only some;
+        ``changed`` names the columns to set, for roles that may write only some; the others must be as they are.
         ``None`` sets all that are not part of the key.
         """
         sql = _update_sql(self, None if changed is None else tuple(sorted(changed)))
@@ -108,8 +108,16 @@ def _numbering_column(table: Table) -> str:
 
 @cache
 def _update_sql(writer: RowWriter, changed: tuple[str, ...] | None) -> str:
-    assignments = ", ".join(f"{name} = %({name})s" for name in writer._settable(changed))
-    condition = " AND ".join(f"{name} = %({name})s" for name in writer._key)
+    settable = writer._settable(changed)
+    assignments = ", ".join(f"{name} = %({name})s" for name in settable)
+    # What is not set is compared: the ledger is about to say that this is the row, all of it.
+    kept = [name for name in writer.columns if name not in settable and name not in writer._key]
+    condition = " AND ".join(
+        [
+            *(f"{name} = %({name})s" for name in writer._key),
+            *(f"{name} IS NOT DISTINCT FROM %({name})s" for name in kept),
+        ]
+    )
     # The whole second round trip is on its way, COMMIT included, before the first answer is read: a version that is no
     # longer there must fail on the server. No row makes the division by zero that `failures` knows.
     return (

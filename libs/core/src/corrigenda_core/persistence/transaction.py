@@ -117,8 +117,9 @@ class Transaction:
     ) -> None:
         """Adds a version of a row: INSERT if there was none, else UPDATE of exactly ``prior_version``.
 
-        ``row`` is the whole new version, ``changed`` the columns that differ where the role may write no others.
-        Rows whose history is numbered by revision give the prior revision instead. If the row has another version by
+        ``row`` is the whole new version. ``changed`` names the columns to set where the role may write no others
+        (version, revision and recorded time are always set); the others must be as they are in the table. Rows whose
+        history is numbered by revision give the prior revision instead of a version. If the row is another one by
         then, the commit is refused with STALE_VERSION.
 
         Raises:

@@ -138,7 +138,7 @@ def _container_url(stack: contextlib.ExitStack) -> str | None:
     """The URL of a container that ends with the stack, or ``None`` if no engine answers."""
     try:
         from docker.errors import DockerException
-        from testcontainers.postgres import PostgresContainer
+        from testcontainers.community.postgres import PostgresContainer
     except ImportError:
         return None
     try:
