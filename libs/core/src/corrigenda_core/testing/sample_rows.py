@@ -7,12 +7,28 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date, timedelta
+
+import psycopg
 
 from corrigenda_core.testing.sample_team import Connection, SampleTeam, insert_row, new_id, set_team
 
 CONTENT = "Production deploys from main."
 ZERO_HASH = bytes(32)
+
+
+@contextmanager
+def sample_transaction(url: str) -> Iterator[SampleTeam]:
+    """A sample team in a superuser's transaction that is rolled back in the end."""
+    with psycopg.connect(url) as connection:
+        sample = write_sample_team(connection)
+        # Checks what would be checked at commit, then lets later writes come in any order again.
+        connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        connection.execute("SET CONSTRAINTS ALL DEFERRED")
+        yield sample
+        connection.rollback()
 
 
 def write_sample_team(connection: Connection) -> SampleTeam:
