@@ -127,6 +127,19 @@ class SampleTeam:
         if transition:
             self.transition(relationship_id, row)
 
+    def close_relationship_a(self, at: datetime, *, version: int = 2, transition: bool = True) -> None:
+        """Makes owner A's row superseded, ending ``at``."""
+        self.update(
+            "relationships",
+            {"relationship_id": self.relationship_a},
+            version=version,
+            status="superseded",
+            valid_to=at,
+            valid_to_basis="evidence_time",
+        )
+        if transition:
+            self.transition(self.relationship_a, closed_state(at, version=version))
+
     def transition(self, relationship_id: UUID, state: Mapping[str, object], **values: object) -> None:
         """Inserts the transition to the version and state of a relationship's row."""
         first = state["version"] == 1
@@ -141,6 +154,18 @@ class SampleTeam:
             resulting_valid_from_basis=state.get("valid_from_basis"),
             **{"actor_kind": "profile", "actor_profile_id": self.owner_a, "reason": "sample"} | values,
         )
+
+
+def closed_state(at: datetime, *, version: int = 2) -> dict[str, object]:
+    """The state of owner A's row once it is closed."""
+    return {
+        "version": version,
+        "status": "superseded",
+        "tier": "validated_claim",
+        "facet": 0,
+        "valid_from": "-infinity",
+        "valid_to": at,
+    }
 
 
 def _assignments(columns: Mapping[str, object], separator: str) -> sql.Composed:
