@@ -32,6 +32,11 @@ GRANT SELECT (team_id, profile_id, key_id, key_hash, scopes, expires_at, revoked
 GRANT SELECT (team_id, clock_mode, driven_now) ON teams TO corrigenda_definer;
 GRANT SELECT (team_id, closed_at), UPDATE (closed_at) ON team_clock TO corrigenda_definer;
 
+-- Whoever may execute a trigger function can hang it on a table of their own, history triggers included.
+REVOKE EXECUTE ON FUNCTION refuse_change() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION keep_clock_forward() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION keep_driven_clock() FROM PUBLIC;
+
 REVOKE EXECUTE ON FUNCTION authenticate(uuid, bytea) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION close_instant(timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION authenticate(uuid, bytea) TO corrigenda_ingest, corrigenda_conflict, corrigenda_recall;

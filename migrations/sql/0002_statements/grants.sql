@@ -12,3 +12,6 @@ GRANT UPDATE (version, aliases, subject_kinds, object_kinds, value_types, unit, 
 GRANT UPDATE (predicate, active, revision, recorded_at) ON predicate_aliases TO corrigenda_ingest;
 
 GRANT SELECT ON ALL TABLES IN SCHEMA public TO corrigenda_backup, corrigenda_auditor;
+
+REVOKE EXECUTE ON FUNCTION guard_history() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION keep_predicates_history() FROM PUBLIC;

@@ -19,3 +19,7 @@ GRANT SELECT (team_id, fragment_id, author_id, content_sha256, normal_sha256, so
     inherited_labels, occurred_at, scan_verdict, revision, recorded_at) ON evidence_fragments TO corrigenda_reviewer;
 
 GRANT SELECT ON ALL TABLES IN SCHEMA public TO corrigenda_backup, corrigenda_auditor;
+
+REVOKE EXECUTE ON FUNCTION keep_relationships_history() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION keep_review_items_history() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION reviewer_only_closes() FROM PUBLIC;

@@ -37,6 +37,12 @@ CREATE POLICY definer_polls ON review_runs FOR SELECT TO corrigenda_definer USIN
 GRANT SELECT (team_id, next_review_at, lease_expires_at) ON case_lease TO corrigenda_definer;
 GRANT SELECT (team_id, status, requested_at, lease_expires_at) ON review_runs TO corrigenda_definer;
 
+REVOKE EXECUTE ON FUNCTION keep_conflict_cases_history() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION keep_case_positions_history() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION keep_case_members_history() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION keep_case_lifecycle() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION keep_claim_forward() FROM PUBLIC;
+
 REVOKE EXECUTE ON FUNCTION due_teams(integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION due_teams(integer) TO corrigenda_reviewer;
 GRANT CREATE ON SCHEMA public TO corrigenda_definer;

@@ -21,6 +21,10 @@ GRANT SELECT (team_id, support_id, kind, revision, recorded_at) ON support_decis
 GRANT SELECT (team_id, relationship_id, status, valid_from, valid_to, recorded_from, recorded_to)
 ON relationships_history TO corrigenda_search;
 
+REVOKE EXECUTE ON FUNCTION keep_document_forward() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION team_lexemes(uuid, text[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION team_lexemes(uuid, text[]) TO corrigenda_indexer, corrigenda_search;
+
 REVOKE EXECUTE ON FUNCTION stale_teams(integer) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION search_text(text[], timestamptz, timestamptz, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION stale_teams(integer) TO corrigenda_indexer;

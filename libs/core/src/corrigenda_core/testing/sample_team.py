@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -127,6 +127,19 @@ class SampleTeam:
         if transition:
             self.transition(relationship_id, row)
 
+    def close_relationship_a(self, at: datetime, *, version: int = 2, transition: bool = True) -> None:
+        """Makes owner A's row superseded, ending ``at``."""
+        self.update(
+            "relationships",
+            {"relationship_id": self.relationship_a},
+            version=version,
+            status="superseded",
+            valid_to=at,
+            valid_to_basis="evidence_time",
+        )
+        if transition:
+            self.transition(self.relationship_a, closed_state(at, version=version))
+
     def transition(self, relationship_id: UUID, state: Mapping[str, object], **values: object) -> None:
         """Inserts the transition to the version and state of a relationship's row."""
         first = state["version"] == 1
@@ -143,9 +156,52 @@ class SampleTeam:
         )
 
 
+def closed_state(at: datetime, *, version: int = 2) -> dict[str, object]:
+    """The state of owner A's row once it is closed."""
+    return {
+        "version": version,
+        "status": "superseded",
+        "tier": "validated_claim",
+        "facet": 0,
+        "valid_from": "-infinity",
+        "valid_to": at,
+    }
+
+
 def _assignments(columns: Mapping[str, object], separator: str) -> sql.Composed:
     return sql.SQL(separator).join(sql.SQL("{} = %s").format(sql.Identifier(column)) for column in columns)
 
 
 def _table(name: str) -> Table:
     return metadata.tables[name]
+
+
+SUPERUSER = "a superuser"
+"""The role of the test's own connection, where a role is asked for."""
+
+
+def sqlstate_of(
+    sample: SampleTeam,
+    role: str,
+    statement: str,
+    parameters: Sequence[object] = (),
+    *,
+    granted: str | None = None,
+    team_id: UUID | None = None,
+) -> str | None:
+    """The error code that a role gets for a statement, ``None`` if it goes through; nothing of it stays.
+
+    ``granted`` gives the role rights first (``ALL ON ledger``); the team is the sample's unless ``team_id`` is given.
+    """
+    connection = sample.connection
+    try:
+        with connection.transaction(force_rollback=True):
+            if granted:
+                connection.execute(f"GRANT {granted} TO {role}")
+            set_team(connection, team_id or sample.team_id)
+            if role != SUPERUSER:
+                connection.execute(f"SET LOCAL ROLE {role}")
+            connection.execute(statement, parameters or None)
+    except psycopg.Error as error:
+        return error.sqlstate
+    return None
