@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import assert_never
 
 from corrigenda_core.domain.explanations import (
     Condition,
@@ -13,7 +12,6 @@ from corrigenda_core.domain.explanations import (
     Quantity,
     Relation,
     RuleReading,
-    TimeCondition,
     is_same_result,
 )
 from corrigenda_core.domain.snapshots import CaseDecision, Evaluation, Resolve, Standing
@@ -138,14 +136,10 @@ def _change(decision: CaseDecision, without: CaseDecision) -> str:
 def _condition(condition: Condition) -> str:
     against = "" if condition.opponent is None else f" against {condition.opponent}"
     name = f"{_QUANTITIES[condition.quantity]}{against}"
-    match condition:
-        case CountCondition():
-            return f"{name}: {condition.measured}, needs {_NEEDED_COUNT[condition.relation]} {condition.required}"
-        case TimeCondition():
-            measured = "none" if condition.measured is None else write_instant(condition.measured)
-            if condition.required is None:
-                return f"{name}: {measured}, needs one"
-            word = "not before" if condition.inclusive else "after"
-            return f"{name}: {measured}, needs to be {word} {write_instant(condition.required)}"
-        case _:
-            assert_never(condition)
+    if isinstance(condition, CountCondition):
+        return f"{name}: {condition.measured}, needs {_NEEDED_COUNT[condition.relation]} {condition.required}"
+    measured = "none" if condition.measured is None else write_instant(condition.measured)
+    if condition.required is None:
+        return f"{name}: {measured}, needs one"
+    word = "not before" if condition.inclusive else "after"
+    return f"{name}: {measured}, needs to be {word} {write_instant(condition.required)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -35,6 +37,13 @@ class Relation(StrEnum):
     AT_MOST = "<="
 
 
+_HOLDS: Mapping[Relation, Callable[[int, int], bool]] = {
+    Relation.AT_LEAST: operator.ge,
+    Relation.MORE_THAN: operator.gt,
+    Relation.AT_MOST: operator.le,
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountCondition:
     """A comparison of numbers; ``opponent`` names the other position that it is about, where it is about one."""
@@ -48,13 +57,7 @@ class CountCondition:
     @property
     def met(self) -> bool:
         """Whether the comparison holds."""
-        match self.relation:
-            case Relation.AT_LEAST:
-                return self.measured >= self.required
-            case Relation.MORE_THAN:
-                return self.measured > self.required
-            case Relation.AT_MOST:
-                return self.measured <= self.required
+        return _HOLDS[self.relation](self.measured, self.required)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, assert_never
+from typing import Literal
 
 from corrigenda_core.domain.cases import CaseKind, SetKey
 from corrigenda_core.domain.objects import Object, Polarity, Slot
@@ -34,12 +34,8 @@ def decide_position_key(kind: CaseKind, object_: Object, polarity: Polarity, sid
         polarity: its polarity.
         side: whether it is pointed at or points at another; it matters for a reference case alone.
     """
-    match kind:
-        case CaseKind.CURRENT_STATE:
-            return object_.key
-        case CaseKind.POLARITY:
-            return polarity.value
-        case CaseKind.REFERENCE:
-            return side
-        case _:
-            assert_never(kind)
+    return {
+        CaseKind.CURRENT_STATE: object_.key,
+        CaseKind.POLARITY: polarity.value,
+        CaseKind.REFERENCE: side,
+    }[kind]

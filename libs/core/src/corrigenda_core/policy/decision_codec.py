@@ -11,7 +11,6 @@ from corrigenda_core.domain.explanations import (
     Explanation,
     Relation,
     RuleReading,
-    TimeCondition,
     winner_of,
 )
 from corrigenda_core.domain.snapshots import CaseDecision, Dismiss, Evaluation, Resolve, Standing
@@ -104,13 +103,12 @@ def _reading_object(reading: RuleReading) -> JsonObject:
 def _condition_object(condition: Condition) -> JsonObject:
     measured: object
     required: object
-    match condition:
-        case CountCondition():
-            measured, relation, required = condition.measured, condition.relation, condition.required
-        case TimeCondition():
-            measured = write_optional_instant(condition.measured)
-            relation = Relation.AT_LEAST if condition.inclusive else Relation.MORE_THAN
-            required = write_optional_instant(condition.required)
+    if isinstance(condition, CountCondition):
+        measured, relation, required = condition.measured, condition.relation, condition.required
+    else:
+        measured = write_optional_instant(condition.measured)
+        relation = Relation.AT_LEAST if condition.inclusive else Relation.MORE_THAN
+        required = write_optional_instant(condition.required)
     return {
         "quantity": condition.quantity,
         "opponent": condition.opponent,
