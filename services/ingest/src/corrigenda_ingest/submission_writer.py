@@ -8,7 +8,7 @@ from corrigenda_core.domain.actors import Actor
 from corrigenda_core.domain.changes import OutcomeKind
 from corrigenda_core.domain.ids import EntityId, IdRange, ProfileId
 from corrigenda_core.domain.items import ReviewItem
-from corrigenda_core.domain.submissions import EntityRef, ProposedValue
+from corrigenda_core.domain.submissions import EntityRef
 from corrigenda_core.domain.verification import VerificationVerdict
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.changes_writer import ChangesWriter
@@ -28,7 +28,13 @@ class SubmissionWriter:
     """Writes one submission into one transaction; ``ids`` names the rows that nothing else refers to."""
 
     def __init__(
-        self, transaction: Transaction, planned: PlannedSubmission, facts: SubmissionFacts, *, actor: Actor, ids: IdRange
+        self,
+        transaction: Transaction,
+        planned: PlannedSubmission,
+        facts: SubmissionFacts,
+        *,
+        actor: Actor,
+        ids: IdRange,
     ) -> None:
         self._transaction = transaction
         self._planned = planned
@@ -70,8 +76,9 @@ class SubmissionWriter:
 
     def _items(self) -> Iterable[ReviewItem]:
         """Questions that the submission raises before any placement, each once."""
-        raised = [*self._planned.fragments, *self._planned.entities]
-        return {one.item.item_id: one.item for one in raised if one.item is not None}.values()
+        about_fragments = [one.item for one in self._planned.fragments]
+        about_entities = [one.item for one in self._planned.entities]
+        return {item.item_id: item for item in (*about_fragments, *about_entities) if item is not None}.values()
 
     def _fragment(self, fragment: FragmentAnswer) -> None:
         planned = self._planned
@@ -119,9 +126,10 @@ class SubmissionWriter:
         """The entity if it is new, and every name and context pair that a mention adds to it; each pair once."""
         if answer.entity_id is None or self._is_repeated(answer):
             return
+        prepared = self._planned.prepared
         mentions = [
             (mention, given)
-            for mention, given in zip(self._planned.prepared.mentions, self._planned.prepared.given.entities, strict=True)
+            for mention, given in zip(prepared.mentions, prepared.given.entities, strict=True)
             if self._entity_of(mention.ref) == answer.entity_id
         ]
         if answer.created:
@@ -164,11 +172,8 @@ class SubmissionWriter:
         if answer.outcome is OutcomeKind.DUPLICATE:
             return
         names = {entity.ref: entity.name for entity in planned.prepared.given.entities}
-        match given.object:
-            case EntityRef(ref=ref):
-                object_ref, object_phrase = ref, names[ref]
-            case ProposedValue(text=text):
-                object_ref, object_phrase = None, text
+        object_ref = given.object.ref if isinstance(given.object, EntityRef) else None
+        object_phrase = names[given.object.ref] if isinstance(given.object, EntityRef) else given.object.text
         self._transaction.insert(
             tables.observations,
             {

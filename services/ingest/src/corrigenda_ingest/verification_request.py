@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from corrigenda_core.domain.entities import Entity
+from corrigenda_core.domain.evidence import ScanVerdict
 from corrigenda_core.domain.objects import ValueObject
 from corrigenda_core.domain.predicates import RelationshipKind
-from corrigenda_core.domain.evidence import ScanVerdict
 from corrigenda_core.domain.submissions import EntityRef, ProposedEntity
 from corrigenda_core.domain.verification import Modality
 from corrigenda_core.persistence.ingest_store import SubmissionFacts

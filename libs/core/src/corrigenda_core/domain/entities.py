@@ -42,6 +42,15 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EntityName:
+    """How an entity is shown: its kind and the name it was created with."""
+
+    entity_id: EntityId
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
     """An entity as one request names it: ``name`` and ``aliases`` in normal form.
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from corrigenda_core.domain.cases import CaseKind, CaseStatus, ConflictCase, SetKey
-from corrigenda_core.domain.entities import Entity, IdentityContext
+from corrigenda_core.domain.entities import Entity, EntityName, IdentityContext
 from corrigenda_core.domain.evidence import Authority, ScanVerdict, SourceType
 from corrigenda_core.domain.ids import (
     ConflictId,
@@ -35,15 +35,6 @@ from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import Query, load_sql
 from corrigenda_core.persistence.row_values import relationship_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntityName:
-    """How an entity is shown: its kind and the name it was created with."""
-
-    entity_id: EntityId
-    kind: str
-    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

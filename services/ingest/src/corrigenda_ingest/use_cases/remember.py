@@ -18,7 +18,7 @@ from corrigenda_core.persistence.idempotency import (
     stored_response,
 )
 from corrigenda_core.persistence.ingest_store import FactQueries, SubmissionFacts, predicate_names
-from corrigenda_core.persistence.read_transaction import Reader, ReadTransaction
+from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransaction
 from corrigenda_core.persistence.transaction import Committed, Transaction, TransactionRunner
 from corrigenda_core.policy.normalisation import decide_predicate_key
 from corrigenda_core.ports.deadline import Deadline
@@ -67,7 +67,7 @@ class Remember:
     def __init__(
         self,
         *,
-        reader: Reader,
+        reader: ReadRunner,
         runner: TransactionRunner,
         verifier: ValidatedVerifier,
         new_ids: Callable[[], IdRange],

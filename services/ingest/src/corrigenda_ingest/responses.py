@@ -1,0 +1,166 @@
+"""Answers of the ingest service as messages: what became of a submission, with names beside ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2
+from corrigenda.type.v1 import actor_pb2, object_pb2, relationship_pb2, time_pb2
+from corrigenda_core.domain.actors import Caller
+from corrigenda_core.domain.changes import CaseEffect
+from corrigenda_core.domain.entities import EntityName
+from corrigenda_core.domain.ids import EntityId
+from corrigenda_core.domain.items import ItemKind, ReviewItem
+from corrigenda_core.domain.relationships import Relationship
+from corrigenda_core.persistence.ingest_store import SubmissionFacts
+from corrigenda_core.ports.providers import CitedBound
+from corrigenda_core.rpc.convert import timestamp_of, timestamp_or_none
+from corrigenda_core.rpc.enums import (
+    AUTHORITY,
+    BOUND_SIDE,
+    CONFLICT_EFFECT,
+    OUTCOME,
+    REFERENCE_KIND,
+    SCAN_VERDICT,
+    SOURCE_TYPE,
+    VERDICT,
+)
+from corrigenda_core.rpc.relationship_messages import entity_summary, relationship_message
+
+from corrigenda_ingest.submission import EntityAnswer, FragmentAnswer, PlannedSubmission, RelationshipAnswer
+
+OPPOSING_SHOWN = 20
+CANDIDATES_SHOWN = 20
+
+
+class PlacementMessages:
+    """Makes the message of one planned submission."""
+
+    def __init__(self, caller: Caller, planned: PlannedSubmission, facts: SubmissionFacts) -> None:
+        self._planned = planned
+        self._author = actor_pb2.ProfileSummary(profile_id=caller.profile_id, name=facts.profile_name)
+        self._names: dict[EntityId, EntityName] = dict(facts.names)
+        for one in planned.entities:
+            if one.entity_id is not None:
+                self._names.setdefault(
+                    one.entity_id, EntityName(entity_id=one.entity_id, kind=one.kind, name=one.name)
+                )
+
+    def response(self) -> ingest_service_pb2.RememberResponse:
+        """The answer of Remember."""
+        planned = self._planned
+        first, last = planned.revisions[0].moment, planned.revisions[-1].moment
+        placement = placement_pb2.Placement(
+            ingest_id=planned.ingest_id,
+            author=self._author,
+            revision=first.revision,
+            recorded_at=timestamp_of(first.at),
+            fragments=[self._fragment(one) for one in planned.fragments],
+            entities=[self._entity(one) for one in planned.entities],
+            relationships=[self._relationship(one) for one in planned.answers],
+        )
+        return ingest_service_pb2.RememberResponse(placement=placement, revision=last.revision)
+
+    def _fragment(self, one: FragmentAnswer) -> placement_pb2.FragmentPlacement:
+        return placement_pb2.FragmentPlacement(
+            evidence_index=one.index,
+            fragment_id=one.fragment_id,
+            disposition=placement_pb2.DISPOSITION_STORED if one.is_new else placement_pb2.DISPOSITION_DUPLICATE,
+            scan_verdict=SCAN_VERDICT.to_wire(one.scan.verdict),
+            scan_findings=[f"{finding.family}: {finding.rule}" for finding in one.scan.findings],
+            source_type=SOURCE_TYPE.to_wire(one.source_type),
+            notes=one.notes,
+            item=self._item(one.item),
+        )
+
+    def _entity(self, one: EntityAnswer) -> placement_pb2.EntityPlacement:
+        resolution = placement_pb2.ENTITY_RESOLUTION_REUSED
+        if one.entity_id is None:
+            resolution = placement_pb2.ENTITY_RESOLUTION_ASKED
+        elif one.created:
+            resolution = placement_pb2.ENTITY_RESOLUTION_CREATED
+        elif one.known:
+            resolution = placement_pb2.ENTITY_RESOLUTION_KNOWN
+        return placement_pb2.EntityPlacement(
+            ref=one.ref,
+            entity=None if one.entity_id is None else self._summary(one.entity_id),
+            resolution=resolution,
+            item=self._item(one.item, candidates=one.candidates),
+        )
+
+    def _relationship(self, one: RelationshipAnswer) -> placement_pb2.RelationshipPlacement:
+        finding = one.finding
+        return placement_pb2.RelationshipPlacement(
+            proposal_id=one.proposal_id,
+            observation_id=one.observation_id,
+            outcome=OUTCOME.to_wire(one.outcome),
+            rule=one.rule,
+            reason=one.reason,
+            relationship=None if one.relationship is None else self._relationship_message(one.relationship),
+            granted_authority=AUTHORITY.to_wire(one.granted_authority),
+            verdict=VERDICT.to_wire(finding.verdict if finding is not None else None),
+            verdict_reason=finding.reason if finding is not None else "",
+            time_bounds=[self._bound(cited) for cited in one.bounds],
+            opposing_relationship_ids=one.opposing[:OPPOSING_SHOWN],
+            opposing_total=len(one.opposing),
+            opposing_truncated=len(one.opposing) > OPPOSING_SHOWN,
+            references=[
+                placement_pb2.PlacementReference(
+                    kind=REFERENCE_KIND.to_wire(reference.kind), relationship_id=reference.target_id
+                )
+                for reference in one.references
+            ],
+            conflict=self._conflict(one),
+            item=self._item(one.item, closest=one.closest_predicates),
+            actions=[placement_pb2.PLACEMENT_ACTION_RETRY_VERIFICATION] if one.retry_verification else [],
+            notes=one.notes,
+        )
+
+    def _conflict(self, one: RelationshipAnswer) -> placement_pb2.PlacementConflict | None:
+        if one.case_effect is CaseEffect.NONE:
+            return None
+        return placement_pb2.PlacementConflict(
+            effect=CONFLICT_EFFECT.to_wire(one.case_effect),
+            conflict_id=one.conflict_id or "",
+            version=one.conflict_version,
+            review_due_at=timestamp_or_none(one.review_due_at),
+        )
+
+    def _item(
+        self, item: ReviewItem | None, *, closest: Sequence[str] = (), candidates: Sequence[EntityId] = ()
+    ) -> placement_pb2.PlacementItem | None:
+        if item is None:
+            return None
+        return placement_pb2.PlacementItem(
+            item_id=item.item_id,
+            kind=_ITEM_KINDS[item.kind],
+            version=item.version,
+            reason=item.reason,
+            closest_predicates=closest,
+            candidates=[self._summary(one) for one in candidates[:CANDIDATES_SHOWN]],
+            candidates_total=len(candidates),
+            candidates_truncated=len(candidates) > CANDIDATES_SHOWN,
+        )
+
+    def _bound(self, cited: CitedBound) -> time_pb2.TimeBound:
+        bound = cited.bound
+        return time_pb2.TimeBound(
+            side=BOUND_SIDE.to_wire(bound.side),
+            whole_from=timestamp_of(bound.whole.start),
+            whole_to=timestamp_of(bound.whole.end),
+            at=timestamp_of(bound.at),
+            span=time_pb2.FragmentSpan(
+                fragment_id=self._planned.fragments[cited.evidence_index].fragment_id,
+                start=bound.span.start,
+                end=bound.span.end,
+            ),
+        )
+
+    def _relationship_message(self, row: Relationship) -> relationship_pb2.Relationship:
+        return relationship_message(row, owner=self._author, names=self._names)
+
+    def _summary(self, entity_id: EntityId) -> object_pb2.EntitySummary:
+        return entity_summary(entity_id, self._names)
+
+
+_ITEM_KINDS = {kind: placement_pb2.PlacementItemKind.Value(f"PLACEMENT_ITEM_KIND_{kind.name}") for kind in ItemKind}
