@@ -10,7 +10,7 @@ from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.changes import CaseEffect
 from corrigenda_core.domain.entities import EntityName
 from corrigenda_core.domain.ids import EntityId
-from corrigenda_core.domain.items import ItemKind, ReviewItem
+from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
 from corrigenda_core.ports.providers import CitedBound
@@ -19,6 +19,7 @@ from corrigenda_core.rpc.enums import (
     AUTHORITY,
     BOUND_SIDE,
     CONFLICT_EFFECT,
+    ITEM_KIND,
     OUTCOME,
     REFERENCE_KIND,
     SCAN_VERDICT,
@@ -29,8 +30,8 @@ from corrigenda_core.rpc.relationship_messages import entity_summary, relationsh
 
 from corrigenda_ingest.submission import EntityAnswer, FragmentAnswer, PlannedSubmission, RelationshipAnswer
 
-OPPOSING_SHOWN = 20
-CANDIDATES_SHOWN = 20
+OPPOSING_SHOWN = 10
+CANDIDATES_SHOWN = 10
 
 
 class PlacementMessages:
@@ -133,7 +134,7 @@ class PlacementMessages:
             return None
         return placement_pb2.PlacementItem(
             item_id=item.item_id,
-            kind=_ITEM_KINDS[item.kind],
+            kind=ITEM_KIND.to_wire(item.kind),
             version=item.version,
             reason=item.reason,
             closest_predicates=closest,
@@ -162,5 +163,3 @@ class PlacementMessages:
     def _summary(self, entity_id: EntityId) -> object_pb2.EntitySummary:
         return entity_summary(entity_id, self._names)
 
-
-_ITEM_KINDS = {kind: placement_pb2.PlacementItemKind.Value(f"PLACEMENT_ITEM_KIND_{kind.name}") for kind in ItemKind}

@@ -166,7 +166,7 @@ class Remember:
             )
 
         stored = find_response(caller.team_id, caller.profile_id, idempotency.key)
-        found = await self._reader.run(
+        found: _Outside | StoredResponse = await self._reader.run(
             caller.team_id, read, prefetch=[stored, *queries.queries()], deadline=deadline
         )
         if isinstance(found, StoredResponse):
