@@ -87,6 +87,11 @@ class RowWriter:
         sql = _update_sql(self, None if changed is None else tuple(sorted(changed)))
         return Query(name=f"update {self.table}", sql=sql, parameters={**row, "prior_version": str(prior_version)})
 
+    def amend(self, row: RowText, changed: Iterable[str]) -> Query:
+        """The UPDATE of the row that has this key, of the columns named ``changed``; the server fails without one."""
+        sql = _amend_sql(self, tuple(sorted(changed)))
+        return Query(name=f"amend {self.table}", sql=sql, parameters=row)
+
     def replace(self, row: RowText) -> Query:
         """The INSERT of a row, or the UPDATE of the one that has its key already."""
         return Query(name=f"replace {self.table}", sql=_replace_sql(self), parameters=row)
@@ -123,6 +128,16 @@ def _update_sql(writer: RowWriter, changed: tuple[str, ...] | None) -> str:
     return (
         f"WITH written AS (UPDATE {writer.table} SET {assignments}"
         f" WHERE {condition} AND {writer.numbered_by} = %(prior_version)s RETURNING 1)"
+        " SELECT 1 / count(*) FROM written"
+    )
+
+
+@cache
+def _amend_sql(writer: RowWriter, changed: tuple[str, ...]) -> str:
+    assignments = ", ".join(f"{name} = %({name})s" for name in writer._settable(changed))
+    condition = " AND ".join(f"{name} = %({name})s" for name in writer._key)
+    return (
+        f"WITH written AS (UPDATE {writer.table} SET {assignments} WHERE {condition} RETURNING 1)"
         " SELECT 1 / count(*) FROM written"
     )
 

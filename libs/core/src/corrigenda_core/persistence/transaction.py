@@ -135,6 +135,18 @@ class Transaction:
         else:
             self._writes.append(writer.update(text, prior_version, changed))
 
+    def amend(self, table: Table, row: Mapping[str, object], changed: Iterable[str]) -> None:
+        """Changes columns of a row that is there; ``row`` is the whole row as it will be.
+
+        For settings whose versions count something else than commits, such as a team's clock.
+
+        Raises:
+            ValueError: if the row is incomplete or a column unknown.
+            RuntimeError: before `next_moment`.
+        """
+        writer, text = self._row_of_revision(table, row)
+        self._writes.append(writer.amend(text, changed))
+
     def replace(self, table: Table, row: Mapping[str, object]) -> None:
         """Adds a row in the place of the one with its key, if there is one.
 

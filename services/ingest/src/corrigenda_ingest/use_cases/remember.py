@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from corrigenda.ingest.v1.ingest_service_pb2 import RememberResponse
 from corrigenda_core.domain.actors import Actor, ActorKind, Caller
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import IdRange, PredicateKey
@@ -35,8 +36,8 @@ from corrigenda_ingest.submission import BoundRelationship, PlannedSubmission, P
 from corrigenda_ingest.submission_writer import SubmissionWriter
 from corrigenda_ingest.verification_request import verification_request
 
-Answer = bytes
-"""The response message, serialised: what is stored with the submission and under the idempotency key."""
+Answer = RememberResponse
+"""What is answered, stored with the submission, and stored under the idempotency key."""
 
 Present = Callable[[PlannedSubmission, SubmissionFacts], Answer]
 
@@ -126,7 +127,9 @@ class Remember:
             )
             answer = present(planned, facts)
             actor = Actor(kind=ActorKind.PROFILE, profile_id=caller.profile_id)
-            SubmissionWriter(transaction, planned, facts, actor=actor, ids=ids.part(_ROW_IDS)).write(answer)
+            SubmissionWriter(transaction, planned, facts, actor=actor, ids=ids.part(_ROW_IDS)).write(
+                answer.SerializeToString(deterministic=True)
+            )
             return answer
 
         return await self._runner.run(
