@@ -1,0 +1,71 @@
+-- What an administrator changes: the whole current rows, so that what is written is what enters the ledger.
+
+-- name: team_row
+-- purpose: the team's settings and clock
+-- index: teams_pkey
+-- lock: none
+SELECT t.name, t.review_period_days, t.review_start_minute, t.time_zone, t.trusts_declared_groups, t.clock_mode,
+       t.driven_now, t.version, t.created_at, t.opened_at
+FROM teams AS t
+WHERE t.team_id = %(team_id)s;
+
+-- name: profile_by_name
+-- purpose: whether a profile's name is taken
+-- index: profiles_name_key
+-- lock: none
+SELECT p.profile_id
+FROM profiles AS p
+WHERE p.team_id = %(team_id)s AND p.name = %(wanted)s;
+
+-- name: profile_row
+-- purpose: one profile
+-- index: profiles_pkey
+-- lock: none
+SELECT p.profile_id, p.name, p.recorded_at
+FROM profiles AS p
+WHERE p.team_id = %(team_id)s AND p.profile_id = %(profile_id)s;
+
+-- name: profile_count
+-- purpose: the total of a list of profiles
+-- index: profiles_pkey
+-- lock: none
+SELECT count(*) AS total
+FROM profiles AS p
+WHERE p.team_id = %(team_id)s;
+
+-- name: profile_page
+-- purpose: a page of profiles by name
+-- index: profiles_name_key
+-- lock: none
+SELECT p.profile_id, p.name, p.recorded_at
+FROM profiles AS p
+WHERE p.team_id = %(team_id)s AND p.name > %(after)s
+ORDER BY p.name
+LIMIT %(limit)s;
+
+-- name: key_row
+-- purpose: one key
+-- index: api_keys_pkey
+-- lock: none
+SELECT k.key_id, k.profile_id, k.label, k.key_hash, k.scopes, k.created_at, k.expires_at, k.revoked_at
+FROM api_keys AS k
+WHERE k.team_id = %(team_id)s AND k.key_id = %(key_id)s;
+
+-- name: predicate_row
+-- purpose: the current version of a predicate
+-- index: predicates_pkey
+-- lock: none
+SELECT p.predicate, p.version, p.aliases, p.subject_kinds, p.object_kinds, p.value_types, p.unit, p.relationship_kind,
+       p.current_cardinality, p.supersession_basis, p.same_moment_policy, p.start_granularity, p.pii_class,
+       p.review_after_days, p.lifecycle
+FROM predicates AS p
+WHERE p.team_id = %(team_id)s AND p.predicate = %(predicate)s;
+
+-- name: alias_rows
+-- purpose: aliases that a predicate has or wants, and keys that equal one of them
+-- index: predicate_aliases_pkey
+-- lock: none
+SELECT a.alias, a.predicate, a.active
+FROM predicate_aliases AS a
+WHERE a.team_id = %(team_id)s AND (a.alias = ANY(%(forms)s) OR a.predicate = %(predicate)s)
+ORDER BY a.alias;
