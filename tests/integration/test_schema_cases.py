@@ -7,8 +7,8 @@ import psycopg
 import pytest
 from corrigenda_core.persistence.sqlstates import HISTORY_BROKEN, LIFECYCLE_REFUSED
 from corrigenda_core.testing.postgres import PostgresCluster, ThrowawayDatabase
-from corrigenda_core.testing.sample_rows import sample_transaction, sqlstate_at_commit
 from corrigenda_core.testing.sample_team import SampleTeam, new_id
+from corrigenda_core.testing.sample_transactions import rolled_back, sample_transaction, sqlstate_at_commit
 from psycopg import errors
 
 pytestmark = pytest.mark.database
@@ -20,10 +20,15 @@ def database(cluster: PostgresCluster) -> Iterator[ThrowawayDatabase]:
         yield database
 
 
-@pytest.fixture
-def sample(database: ThrowawayDatabase) -> Iterator[SampleTeam]:
+@pytest.fixture(scope="module")
+def written(database: ThrowawayDatabase) -> Iterator[SampleTeam]:
     with sample_transaction(database.superuser_url) as sample:
-        sample.next_revision()
+        yield sample
+
+
+@pytest.fixture
+def sample(written: SampleTeam) -> Iterator[SampleTeam]:
+    with rolled_back(written) as sample:
         yield sample
 
 

@@ -6,8 +6,8 @@ import pytest
 from corrigenda_core.persistence.roles import ROLES
 from corrigenda_core.persistence.tables import metadata
 from corrigenda_core.testing.postgres import PostgresCluster
-from corrigenda_core.testing.sample_rows import sample_transaction
-from corrigenda_core.testing.sample_team import SampleTeam, sqlstate_of
+from corrigenda_core.testing.sample_team import SampleTeam
+from corrigenda_core.testing.sample_transactions import sample_transaction, sqlstate_of
 from psycopg import errors
 
 pytestmark = pytest.mark.database

@@ -7,8 +7,8 @@ from corrigenda_core.persistence.roles import MIGRATOR, ROLES
 from corrigenda_core.persistence.sqlstates import IMMUTABLE_ROW
 from corrigenda_core.persistence.tables import metadata
 from corrigenda_core.testing.postgres import PostgresCluster
-from corrigenda_core.testing.sample_rows import sample_transaction
-from corrigenda_core.testing.sample_team import SUPERUSER, SampleTeam, sqlstate_of
+from corrigenda_core.testing.sample_team import SampleTeam
+from corrigenda_core.testing.sample_transactions import SUPERUSER, sample_transaction, sqlstate_of
 from psycopg import errors
 
 pytestmark = pytest.mark.database

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pytest
 from corrigenda_core.testing.postgres import PostgresCluster, ThrowawayDatabase
-from corrigenda_core.testing.sample_rows import sample_transaction, sqlstate_at_commit
 from corrigenda_core.testing.sample_team import SampleTeam, closed_state, new_id
+from corrigenda_core.testing.sample_transactions import rolled_back, sample_transaction, sqlstate_at_commit
 from psycopg import errors
 
 pytestmark = pytest.mark.database
@@ -33,10 +33,15 @@ def database(cluster: PostgresCluster) -> Iterator[ThrowawayDatabase]:
         yield database
 
 
-@pytest.fixture
-def sample(database: ThrowawayDatabase) -> Iterator[SampleTeam]:
+@pytest.fixture(scope="module")
+def written(database: ThrowawayDatabase) -> Iterator[SampleTeam]:
     with sample_transaction(database.superuser_url) as sample:
-        sample.next_revision()
+        yield sample
+
+
+@pytest.fixture
+def sample(written: SampleTeam) -> Iterator[SampleTeam]:
+    with rolled_back(written) as sample:
         yield sample
 
 

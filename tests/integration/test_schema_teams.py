@@ -8,8 +8,9 @@ from corrigenda_core.persistence.roles import MIGRATOR, ROLES
 from corrigenda_core.persistence.sqlstates import IMMUTABLE_ROW
 from corrigenda_core.persistence.tables import metadata
 from corrigenda_core.testing.postgres import PostgresCluster
-from corrigenda_core.testing.sample_rows import sample_transaction, write_sample_team
-from corrigenda_core.testing.sample_team import SampleTeam, new_id, set_team, sqlstate_of
+from corrigenda_core.testing.sample_rows import write_sample_team
+from corrigenda_core.testing.sample_team import SampleTeam, new_id, set_team
+from corrigenda_core.testing.sample_transactions import sample_transaction, sqlstate_of
 from psycopg import errors
 
 pytestmark = [pytest.mark.database, pytest.mark.rule("R11.2")]

@@ -31,7 +31,9 @@ DECLARE
     v_team_id uuid := nullif(current_setting('app.team_id', true), '')::uuid;
     v_query tsquery;
 BEGIN
-    SELECT string_agg(quote_literal(replace(lexeme, '\', '\\')), ' | ')::tsquery INTO v_query
+    -- A lexeme in quotes is text, whatever it holds, once its own quotes and backslashes are doubled.
+    SELECT string_agg('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''', ' | ')::tsquery
+    INTO v_query
     FROM unnest(team_lexemes(v_team_id, p_terms));
     IF v_query IS NULL THEN
         RETURN;

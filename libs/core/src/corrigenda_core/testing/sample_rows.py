@@ -7,46 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import date, timedelta
-
-import psycopg
 
 from corrigenda_core.testing.sample_team import Connection, SampleTeam, insert_row, new_id, set_team
 
 CONTENT = "Production deploys from main."
 ZERO_HASH = bytes(32)
-
-
-@contextmanager
-def sample_transaction(url: str) -> Iterator[SampleTeam]:
-    """A sample team in a superuser's transaction that is rolled back in the end."""
-    with psycopg.connect(url) as connection:
-        sample = write_sample_team(connection)
-        # Checks what would be checked at commit, then lets later writes come in any order again.
-        connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        connection.execute("SET CONSTRAINTS ALL DEFERRED")
-        yield sample
-        connection.rollback()
-
-
-def sqlstate_at_commit(url: str, write: Callable[[SampleTeam], None]) -> str | None:
-    """The error code that COMMIT answers after a superuser's ``write``, ``None`` if it goes through.
-
-    The sample team is committed before; ``write`` itself must work.
-    """
-    with psycopg.connect(url) as connection:
-        sample = write_sample_team(connection)
-        connection.commit()
-        set_team(connection, sample.team_id)
-        sample.next_revision()
-        write(sample)
-        try:
-            connection.commit()
-        except psycopg.Error as error:
-            return error.sqlstate
-    return None
 
 
 def write_sample_team(connection: Connection) -> SampleTeam:
@@ -55,14 +21,15 @@ def write_sample_team(connection: Connection) -> SampleTeam:
     The caller commits: deferred constraints are checked then.
     """
     sample = SampleTeam(connection=connection)
-    set_team(connection, sample.team_id)
-    _write_team(sample)
-    _write_evidence(sample)
-    _write_relationships(sample)
-    _write_decisions(sample)
-    _write_case(sample)
-    _write_review(sample)
-    _write_search(sample)
+    with connection.pipeline():
+        set_team(connection, sample.team_id)
+        _write_team(sample)
+        _write_evidence(sample)
+        _write_relationships(sample)
+        _write_decisions(sample)
+        _write_case(sample)
+        _write_review(sample)
+        _write_search(sample)
     return sample
 
 

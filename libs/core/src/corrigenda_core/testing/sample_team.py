@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -174,34 +174,3 @@ def _assignments(columns: Mapping[str, object], separator: str) -> sql.Composed:
 
 def _table(name: str) -> Table:
     return metadata.tables[name]
-
-
-SUPERUSER = "a superuser"
-"""The role of the test's own connection, where a role is asked for."""
-
-
-def sqlstate_of(
-    sample: SampleTeam,
-    role: str,
-    statement: str,
-    parameters: Sequence[object] = (),
-    *,
-    granted: str | None = None,
-    team_id: UUID | None = None,
-) -> str | None:
-    """The error code that a role gets for a statement, ``None`` if it goes through; nothing of it stays.
-
-    ``granted`` gives the role rights first (``ALL ON ledger``); the team is the sample's unless ``team_id`` is given.
-    """
-    connection = sample.connection
-    try:
-        with connection.transaction(force_rollback=True):
-            if granted:
-                connection.execute(f"GRANT {granted} TO {role}")
-            set_team(connection, team_id or sample.team_id)
-            if role != SUPERUSER:
-                connection.execute(f"SET LOCAL ROLE {role}")
-            connection.execute(statement, parameters or None)
-    except psycopg.Error as error:
-        return error.sqlstate
-    return None

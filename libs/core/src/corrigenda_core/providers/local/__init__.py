@@ -1,0 +1,1 @@
+"""The local verifier: reads plain English sentences by rule, without a model."""
