@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -62,7 +62,7 @@ def key_row(row: Row) -> dict[str, object]:
     return {**row, **infinite}
 
 
-def the_one(rows: Sequence[Row], *, resource_type: str, resource_id: str, field: str) -> Mapping[str, object]:
+def the_one(rows: Sequence[Row], *, resource_type: str, resource_id: str, field: str) -> Row:
     """The row that was asked for.
 
     Raises:

@@ -1,0 +1,99 @@
+"""The handlers of the ingest service and of administration: convert, call one use case, convert."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from corrigenda.admin.v1 import admin_service_pb2 as admin
+from corrigenda.admin.v1 import admin_service_pb2_grpc
+from corrigenda.ingest.v1 import ingest_service_pb2 as ingest
+from corrigenda.ingest.v1 import ingest_service_pb2_grpc
+from corrigenda_core.ports.deadline import Deadline
+from corrigenda_core.rpc.calls import current_call
+from corrigenda_core.rpc.idempotent import idempotency_of
+
+from corrigenda_ingest.requests import submission_of
+from corrigenda_ingest.responses import PlacementMessages
+from corrigenda_ingest.use_cases.get_placement import GetPlacement
+from corrigenda_ingest.use_cases.profiles import Profiles
+from corrigenda_ingest.use_cases.register_predicate import RegisterPredicate
+from corrigenda_ingest.use_cases.remember import Remember
+from corrigenda_ingest.use_cases.teams import Teams
+
+
+def _deadline() -> Deadline:
+    return Deadline.after(current_call().remaining_seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
+    """`corrigenda.ingest.v1.IngestService`."""
+
+    remember: Remember
+    get_placement: GetPlacement
+
+    async def Remember(self, request: ingest.RememberRequest, context: Any) -> ingest.RememberResponse:
+        """Stores evidence and places what it says."""
+        caller = current_call().caller
+        committed = await self.remember(
+            caller,
+            submission_of(request),
+            idempotency=idempotency_of(request, caller.profile_id, ingest.RememberResponse),
+            present=lambda planned, facts: PlacementMessages(caller, planned, facts).response(),
+            deadline=_deadline(),
+        )
+        return committed.value
+
+    async def GetPlacement(self, request: ingest.GetPlacementRequest, context: Any) -> ingest.GetPlacementResponse:
+        """What became of an earlier submission."""
+        return await self.get_placement(current_call().caller, request, _deadline())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminHandlers(admin_service_pb2_grpc.AdminServiceServicer):
+    """`corrigenda.admin.v1.AdminService`."""
+
+    teams: Teams
+    profiles: Profiles
+    register_predicate: RegisterPredicate
+
+    async def GetTeam(self, request: admin.GetTeamRequest, context: Any) -> admin.GetTeamResponse:
+        """The caller's team."""
+        return await self.teams.get(current_call().caller, request, _deadline())
+
+    async def UpdateTeamPolicy(
+        self, request: admin.UpdateTeamPolicyRequest, context: Any
+    ) -> admin.UpdateTeamPolicyResponse:
+        """Changes settings of the team."""
+        return (await self.teams.update_policy(current_call().caller, request, _deadline())).value
+
+    async def CreateProfile(self, request: admin.CreateProfileRequest, context: Any) -> admin.CreateProfileResponse:
+        """Makes a profile."""
+        return (await self.profiles.create(current_call().caller, request, _deadline())).value
+
+    async def ListProfiles(self, request: admin.ListProfilesRequest, context: Any) -> admin.ListProfilesResponse:
+        """A page of profiles."""
+        return await self.profiles.list(current_call().caller, request, _deadline())
+
+    async def CreateKey(self, request: admin.CreateKeyRequest, context: Any) -> admin.CreateKeyResponse:
+        """Makes a key."""
+        return (await self.profiles.create_key(current_call().caller, request, _deadline())).value
+
+    async def RevokeKey(self, request: admin.RevokeKeyRequest, context: Any) -> admin.RevokeKeyResponse:
+        """Ends a key."""
+        return (await self.profiles.revoke_key(current_call().caller, request, _deadline())).value
+
+    async def RegisterPredicate(
+        self, request: admin.RegisterPredicateRequest, context: Any
+    ) -> admin.RegisterPredicateResponse:
+        """Registers a version of a predicate."""
+        return (await self.register_predicate(current_call().caller, request, _deadline())).value
+
+    async def DriveClock(self, request: admin.DriveClockRequest, context: Any) -> admin.DriveClockResponse:
+        """Sets the time of a driven team."""
+        return (await self.teams.drive_clock(current_call().caller, request, _deadline())).value
+
+    async def OpenTeam(self, request: admin.OpenTeamRequest, context: Any) -> admin.OpenTeamResponse:
+        """Opens the team for good."""
+        return (await self.teams.open(current_call().caller, request, _deadline())).value
