@@ -8,7 +8,7 @@ from enum import StrEnum
 from corrigenda_core.domain.cases import CaseEvent, ConflictCase
 from corrigenda_core.domain.decisions import TimelineDecision
 from corrigenda_core.domain.evidence import Support, SupportDecision
-from corrigenda_core.domain.ids import ConflictId, RelationshipId, StatementId
+from corrigenda_core.domain.ids import ConflictId, DecisionId, RelationshipId, StatementId
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.relationships import Carriage, CrossReference, Relationship, Statement, Transition
 
@@ -63,6 +63,7 @@ class Changes:
     ``relationships`` holds the new current version of every touched row, ``statements`` the new statements;
     everything else is appended. A row appears at most once, and every row here has its transition. ``decisions`` are
     new ones that shape the timeline; a closing among them also stands on the transition that it makes, if it makes one.
+    ``decisions_taken_back`` no longer stand.
     """
 
     statements: tuple[Statement, ...] = ()
@@ -70,6 +71,7 @@ class Changes:
     transitions: tuple[Transition, ...] = ()
     carriages: tuple[Carriage, ...] = ()
     decisions: tuple[TimelineDecision, ...] = ()
+    decisions_taken_back: tuple[DecisionId, ...] = ()
     supports: tuple[Support, ...] = ()
     support_decisions: tuple[SupportDecision, ...] = ()
     references: tuple[CrossReference, ...] = ()

@@ -1,0 +1,122 @@
+"""Corrections: a statement that takes the place of one of its owner's own relationships."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from corrigenda_core.domain.decisions import FacetAssignment, GivenStart, Removal, RemovalReason, TimelineDecision
+from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.ids import DecisionId, StatementId
+from corrigenda_core.domain.relationships import LIVING_STATUSES, Closing, Relationship, Statement, Status
+from corrigenda_core.domain.slots import SlotView
+from corrigenda_core.domain.submissions import CorrectionTarget
+from corrigenda_core.domain.time import EARLIEST, Instant, Interval, TimeBasis
+from corrigenda_core.policy.lanes import is_excluding_value, is_slot_exclusive, value_of
+from corrigenda_core.policy.timeline import Timeline
+
+_FIELD = "correction_target"
+_CORRECTABLE = LIVING_STATUSES | {Status.NEEDS_REVIEW}
+
+
+def may_correct(statement: Statement, row: Relationship, target: CorrectionTarget) -> Interval:
+    """Checks that a statement may take the place of an own relationship, and returns what the relationship held for.
+
+    Raises:
+        Refusal: NOT_OWNER for another owner's, STALE_VERSION for another version than the expected one, INVALID_FIELD
+            where the relationship is not living or has no instant in common with the statement, SYSTEM_OF_RECORD where
+            a record says it and the statement is no record of the same source.
+    """
+    if row.owner_id != statement.owner_id:
+        raise Refusal(Reason.NOT_OWNER, "another owner's relationship is not corrected in place", field=_FIELD)
+    if target.expected_version not in (None, row.version):
+        raise Refusal(Reason.STALE_VERSION, f"the relationship is at version {row.version}", field=_FIELD)
+    if row.status not in _CORRECTABLE or not isinstance(row.validity, Interval):
+        raise Refusal(Reason.INVALID_FIELD, "the relationship holds at no time", field=_FIELD)
+    start = row.validity.start if statement.start is None else statement.start.at
+    is_before = statement.end is not None and row.validity.start is not None and statement.end.at <= row.validity.start
+    is_after = start is not None and row.validity.end is not None and row.validity.end <= start
+    if is_before or is_after:
+        raise Refusal(Reason.INVALID_FIELD, "it has no time in common with the statement", field=_FIELD)
+    return row.validity
+
+
+def plan_correction(
+    view: SlotView, statement: Statement, row: Relationship, held: Interval, timeline: Timeline, decision_id: DecisionId
+) -> tuple[TimelineDecision, ...]:
+    """The decisions by which a statement takes the place of a relationship (R4.16b).
+
+    It gets the facet of the relationship and, if it has none of its own, its start. Where another value starts later
+    than the relationship, that is closed at the statement's start; else all its statements leave the timeline. Either
+    holds whatever becomes of the statement later.
+
+    Args:
+        view: the slot without the statement.
+        statement: the correcting one.
+        row: the relationship that it corrects.
+        held: what the relationship held for.
+        timeline: the owner's timeline without the statement.
+        decision_id: the correction.
+    """
+    carried = [s for s in view.statements if s.relationship_id == row.relationship_id]
+    _may_overrule(statement, carried)
+    decisions: list[TimelineDecision] = []
+    if row.facet or any(isinstance(decision, FacetAssignment) for decision in view.decisions):
+        decisions.append(FacetAssignment(decision_id=decision_id, statement_id=statement.statement_id, facet=row.facet))
+    start, basis = held.start, row.start_basis
+    if statement.start is not None:
+        start, basis = statement.start.at, statement.start.basis
+    else:
+        decisions.append(
+            GivenStart(
+                decision_id=decision_id,
+                statement_id=statement.statement_id,
+                at=start,
+                basis=basis or TimeBasis.RECORDED_FALLBACK,
+            )
+        )
+    statement_ids = tuple(s.statement_id for s in carried)
+    if start is not None and _is_followed(view, row, held, timeline):
+        decisions.append(_closing(row, start, basis, statement_ids, decision_id))
+        return tuple(decisions)
+    decisions += [
+        Removal(decision_id=decision_id, statement_id=statement_id, reason=RemovalReason.CORRECTED)
+        for statement_id in statement_ids
+    ]
+    return tuple(decisions)
+
+
+def _may_overrule(statement: Statement, carried: Sequence[Statement]) -> None:
+    sources = {other.source for other in carried if other.record}
+    if sources and not (statement.record and sources == {statement.source}):
+        raise Refusal(Reason.SYSTEM_OF_RECORD, "only its source corrects a system of record", field=_FIELD)
+
+
+def _is_followed(view: SlotView, row: Relationship, held: Interval, timeline: Timeline) -> bool:
+    """Whether another value of the relationship's timeline starts later than it."""
+    value, exclusive = value_of(row.object, row.polarity), is_slot_exclusive(view.predicate)
+    return any(
+        episode.facet == row.facet
+        and is_excluding_value(value_of(episode.object, episode.polarity), value, exclusive=exclusive)
+        and episode.validity.start is not None
+        and episode.validity.start > (held.start or EARLIEST)
+        for episode in timeline.episodes
+    )
+
+
+def _closing(
+    row: Relationship,
+    at: Instant,
+    basis: TimeBasis | None,
+    statement_ids: tuple[StatementId, ...],
+    decision_id: DecisionId,
+) -> Closing:
+    return Closing(
+        decision_id=decision_id,
+        relationship_id=row.relationship_id,
+        facet=row.facet,
+        object_key=row.object.key,
+        polarity=row.polarity,
+        at=at,
+        statement_ids=statement_ids,
+        basis=basis or TimeBasis.RECORDED_FALLBACK,
+    )

@@ -1,0 +1,138 @@
+"""One plan for every change of a timeline: fold what stands after it, and make the owner's rows say that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TypeVar, assert_never
+
+from corrigenda_core.domain.changes import Changes
+from corrigenda_core.domain.decisions import Distinction, FacetAssignment, GivenStart, Removal, TimelineDecision
+from corrigenda_core.domain.ids import DecisionId, ProfileId, StatementId
+from corrigenda_core.domain.relationships import Closing
+from corrigenda_core.domain.slots import PlanContext, SlotView
+from corrigenda_core.policy.own_items import plan_own_items
+from corrigenda_core.policy.row_diff import Cause, RowChanges, plan_row_changes
+from corrigenda_core.policy.row_references import plan_own_references
+from corrigenda_core.policy.timeline import Timeline, fold_slot
+
+PARTS = 16
+"""Parts of an id range that a plan for one owner may use; what is composed with it begins behind them."""
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refold:
+    """What one owner's statements say after a change, and what makes the rows say it."""
+
+    timeline: Timeline
+    rows: RowChanges
+    changes: Changes
+
+
+def plan_owner_refold(
+    view_before: SlotView,
+    view_after: SlotView,
+    owner_id: ProfileId,
+    context: PlanContext,
+    reason: str,
+    decision_id: DecisionId | None = None,
+) -> Refold:
+    """Folds one owner's slot as a change leaves it, and compares.
+
+    Args:
+        view_before: the slot with its rows, and the statements' rows, as they stand.
+        view_after: the same rows with the statements, supports and decisions that are to stand.
+        owner_id: whose slot it is.
+        context: the commit. Ids 0.. name new rows, those of parts 1 to 3 transitions, references and items.
+        reason: the reason code of every transition.
+        decision_id: the decision that was taken, if one was.
+
+    Returns:
+        The changes hold new decisions and statements too: everything in which ``view_after`` differs.
+    """
+    added = _added(view_before, view_after)
+    closings = tuple(decision for decision in added if isinstance(decision, Closing))
+    cause = Cause(reason=reason, decision_id=decision_id, closings=closings)
+    timeline = fold_slot(
+        view_after.predicate, [s for s in view_after.statements if s.owner_id == owner_id], view_after.decisions
+    )
+    rows = plan_row_changes(view_after, owner_id, timeline, context, cause)
+    return Refold(
+        timeline=timeline,
+        rows=rows,
+        changes=Changes(
+            relationships=rows.relationships,
+            transitions=rows.transitions,
+            carriages=rows.carriages,
+            decisions=added,
+            references=plan_own_references(view_after, timeline, rows, context, cause),
+            items=plan_own_items(view_after, owner_id, timeline, rows, context, cause),
+        ),
+    )
+
+
+def _added(before: SlotView, after: SlotView) -> tuple[TimelineDecision, ...]:
+    known = set(before.decisions)
+    return tuple(decision for decision in after.decisions if decision not in known)
+
+
+def plan_refold(
+    view_before: SlotView,
+    view_after: SlotView,
+    context: PlanContext,
+    reason: str,
+    decision_id: DecisionId | None = None,
+) -> Changes:
+    """Makes the rows of every owner whose statements, supports or decisions a change touched say their timelines.
+
+    Whoever takes a decision (`keep_new`, `retract`, `end`, a revert, a loss of support, ...) only adds decisions to the
+    view, takes some out, or replaces statements and supports by what they are now, and calls this.
+
+    Args:
+        view_before: the slot with its rows, and the statements' rows, as they stand.
+        view_after: the same rows with the statements, supports and decisions that are to stand.
+        context: the commit; each owner gets a part of the ids.
+        reason: the reason code of every transition.
+        decision_id: the decision that was taken, if one was.
+    """
+    taken_back = {d.decision_id for d in set(view_before.decisions) - set(view_after.decisions)}
+    parts = []
+    for number, owner_id in enumerate(_touched_owners(view_before, view_after)):
+        own = replace(context, ids=context.ids.part(number * PARTS))
+        parts.append(plan_owner_refold(view_before, view_after, owner_id, own, reason, decision_id).changes)
+    return Changes(
+        relationships=_all(part.relationships for part in parts),
+        transitions=_all(part.transitions for part in parts),
+        carriages=_all(part.carriages for part in parts),
+        decisions=_added(view_before, view_after),
+        decisions_taken_back=tuple(sorted(taken_back)),
+        references=_all(part.references for part in parts),
+        items=_all(part.items for part in parts),
+    )
+
+
+def _touched_owners(before: SlotView, after: SlotView) -> list[ProfileId]:
+    """The owners of every statement that changed, or whose supports or decisions did."""
+    changed = {s.statement_id for s in set(before.statements) ^ set(after.statements)}
+    changed |= {s.statement_id for s in set(before.supports) ^ set(after.supports) if s.statement_id is not None}
+    for decision in set(before.decisions) ^ set(after.decisions):
+        changed.update(_statements_of(decision))
+    return sorted({s.owner_id for s in after.statements if s.statement_id in changed})
+
+
+def _statements_of(decision: TimelineDecision) -> tuple[StatementId, ...]:
+    match decision:
+        case Closing():
+            return decision.statement_ids
+        case Distinction():
+            return decision.first, decision.second
+        case Removal() | FacetAssignment() | GivenStart():
+            return (decision.statement_id,)
+        case _:
+            assert_never(decision)
+
+
+def _all(parts: Iterable[tuple[_Value, ...]]) -> tuple[_Value, ...]:
+    return tuple(value for part in parts for value in part)

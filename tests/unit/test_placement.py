@@ -1,0 +1,149 @@
+"""Placement and what it leaves: rows, transitions, references, items and outcomes of one owner's slot."""
+
+from __future__ import annotations
+
+import pytest
+from corrigenda_core.domain.changes import OutcomeKind
+from corrigenda_core.domain.items import ItemStatus
+from corrigenda_core.domain.predicates import Predicate, SameMomentPolicy
+from corrigenda_core.domain.relationships import ReferenceKind, Status, Tier
+from corrigenda_core.testing.slot_ledger import SlotLedger
+from corrigenda_core.testing.slots import predicate
+
+HOLD = predicate()
+COMPETE = predicate(same_moment=SameMomentPolicy.COMPETE)
+CLOSE = predicate(same_moment=SameMomentPolicy.CLOSE)
+
+
+def placed(lines: list[str], by: Predicate = HOLD) -> SlotLedger:
+    ledger = SlotLedger(by)
+    for line in lines:
+        ledger.place(line)
+    return ledger
+
+
+@pytest.mark.rule("R4.10", "R4.7")
+@pytest.mark.parametrize(
+    ("lines", "last", "kind", "rows"),
+    [
+        pytest.param(["premium 1 May"], "trial 1 Jan", OutcomeKind.INSERTED_HISTORICAL,
+                     ["premium 1 May.. active", "trial 1 Jan..1 May superseded"], id="V1"),
+        pytest.param(["active 1 Jan"], "relocating 1 Dec", OutcomeKind.SUPERSEDED,
+                     ["active 1 Jan..1 Dec superseded", "relocating 1 Dec.. active"], id="V2"),
+        pytest.param(["standard 1 Jan", "gold 1 Mar"], "platinum 1 May", OutcomeKind.SUPERSEDED,
+                     ["standard 1 Jan..1 Mar superseded", "gold 1 Mar..1 May superseded", "platinum 1 May.. active"],
+                     id="V3"),
+        pytest.param(["a 1 Jan..1 Feb", "c 1 Apr"], "b 15 Jan", OutcomeKind.INSERTED_HISTORICAL,
+                     ["a 1 Jan..15 Jan superseded", "c 1 Apr.. active", "b 15 Jan..1 Apr superseded"], id="V5"),
+        pytest.param(["a 1 Jan..31 Jan"], "d 1 Jun", OutcomeKind.INSERTED,
+                     ["a 1 Jan..31 Jan active", "d 1 Jun.. active"], id="V6"),
+        pytest.param(["main @1 Jan"], "release 1 Mar", OutcomeKind.SUPERSEDED,
+                     ["main ..1 Mar superseded", "release 1 Mar.. active"], id="V7"),
+        pytest.param(["main"], "release", OutcomeKind.HELD, ["main .. active", "release .. needs_review"], id="V8"),
+        pytest.param(["main 1 Jan"], "release @1 Jun", OutcomeKind.HELD,
+                     ["main 1 Jan.. active", "release .. needs_review"], id="V9"),
+        pytest.param(["x 1 Jan", "x 1 May"], "y 1 Mar", OutcomeKind.EPISODE_DIVIDED,
+                     ["x 1 Jan..1 Mar superseded", "x 1 May.. active", "y 1 Mar..1 May superseded"], id="divided"),
+        pytest.param(["x 1 Jan"], "x 1 May", OutcomeKind.CORROBORATED, ["x 1 Jan.. active"], id="corroborated"),
+    ],
+)  # fmt: skip
+def test_outcomes_and_rows(lines: list[str], last: str, kind: OutcomeKind, rows: list[str]) -> None:
+    ledger = placed(lines)
+    outcome = ledger.place(last)
+    assert outcome.kind is kind
+    assert sorted(ledger.rows()) == sorted(rows)
+    assert outcome.relationship_id == ledger.row_id(f"s{len(lines)}")
+
+
+@pytest.mark.rule("R4.10", "R4.14")
+def test_a_third_value_joins_the_dispute() -> None:
+    ledger = placed(["x 1 Mar", "y 1 Mar"], COMPETE)
+    opened = ledger.view.items
+    outcome = ledger.place("z 1 Mar")
+    assert outcome.kind is OutcomeKind.COMPETING
+    assert outcome.opposing == tuple(sorted([ledger.row_id("s0"), ledger.row_id("s1")]))
+    assert ledger.rows() == ["x 1 Mar.. competing", "y 1 Mar.. competing", "z 1 Mar.. competing"]
+    (item,) = ledger.view.items
+    assert (item.item_id, item.version) == (opened[0].item_id, 2)
+    assert {*item.incoming, *item.opposing} == {row.relationship_id for row in ledger.view.rows}
+
+
+@pytest.mark.rule("R4.10")
+def test_several_values_held_against_one_are_one_question() -> None:
+    ledger = placed(["x 1 Mar", "y 1 Mar", "z 1 Mar"])
+    (item,) = ledger.view.items
+    assert item.incoming == (ledger.row_id("s1"), ledger.row_id("s2"))
+    assert item.opposing == (ledger.row_id("s0"),)
+    assert item.version == 2
+
+
+@pytest.mark.rule("R4.14")
+def test_the_last_survivor_of_a_dispute_becomes_active() -> None:
+    ledger = placed(["x 1 Mar", "y 1 Mar"], COMPETE)
+    before = ledger.view
+    changes = ledger.retract("s1")
+    assert ledger.rows() == ["x 1 Mar.. active", "y 1 Mar.. retracted"]
+    (item,) = changes.items
+    assert (item.status, item.reason) == (ItemStatus.CLOSED, "fewer_than_two_sides")
+    assert {row.status for row in before.rows} == {Status.COMPETING}
+
+
+@pytest.mark.rule("R4.10")
+def test_a_later_start_overtakes_a_dispute_until_it_is_withdrawn() -> None:
+    ledger = placed(["x 1 Mar", "y 1 Mar", "z 1 Mar"], COMPETE)
+    assert ledger.place("v 1 Apr").kind is OutcomeKind.SUPERSEDED
+    assert ledger.rows() == [*(f"{value} 1 Mar..1 Apr competing" for value in "xyz"), "v 1 Apr.. active"]
+    (item,) = ledger.last.items
+    assert (item.status, item.reason) == (ItemStatus.CLOSED, "overtaken")
+    ledger.retract("s3")
+    (again,) = ledger.last.items
+    assert (again.item_id, again.status) == (item.item_id, ItemStatus.PENDING)
+    assert ledger.rows()[:3] == [f"{value} 1 Mar.. competing" for value in "xyz"]
+
+
+@pytest.mark.rule("R4.15", "R4.7")
+def test_retraction_revives_what_the_rest_says_and_clips_it() -> None:
+    ledger = placed(["standard 1 Jan", "gold 1 Mar", "platinum 1 May"])
+    ledger.retract("s1")
+    assert ledger.rows() == [
+        "standard 1 Jan..1 May superseded",
+        "gold 1 Mar..1 May retracted",
+        "platinum 1 May.. active",
+    ]
+
+
+@pytest.mark.rule("R4.2")
+def test_retracting_one_of_two_texts_keeps_the_row_and_counts_again() -> None:
+    ledger = placed(["x 1 Jan", "x 1 Feb"])
+    assert (ledger.row("s0").tier, ledger.row("s0").version) == (Tier.FACT, 2)
+    ledger.retract("s1")
+    assert (ledger.row("s0").status, ledger.row("s0").tier) == (Status.ACTIVE, Tier.VALIDATED_CLAIM)
+
+
+@pytest.mark.rule("R4.10")
+def test_the_same_source_again_changes_nothing() -> None:
+    ledger = SlotLedger(HOLD)
+    ledger.place("x 1 Jan", group="g")
+    outcome = ledger.place("x 1 Feb", group="g")
+    assert (outcome.kind, outcome.notes) == (OutcomeKind.CORROBORATED, ())
+    assert ledger.last.relationships == ()
+    assert len(ledger.view.rows) == 1
+
+
+@pytest.mark.rule("R4.4")
+def test_every_changed_row_has_exactly_one_transition() -> None:
+    ledger = placed(["a 1 Jan", "b 1 Mar"])
+    changed = {(row.relationship_id, row.version) for row in ledger.last.relationships}
+    assert {(t.relationship_id, t.version) for t in ledger.last.transitions} == changed
+    assert len(ledger.last.transitions) == 2
+    (reference,) = ledger.last.references
+    assert (reference.kind, reference.source_id) == (ReferenceKind.REPLACES, ledger.row_id("s1"))
+
+
+@pytest.mark.rule("R4.7")
+def test_rows_that_become_one_are_joined_into_the_oldest() -> None:
+    ledger = placed(["x 1 Jan", "y 1 Feb", "x 1 Mar"])
+    ledger.retract("s1")
+    assert ledger.rows() == ["x 1 Jan.. active", "y 1 Feb..1 Mar retracted", "x nothing at 1 Mar superseded"]
+    assert [r.kind for r in ledger.last.references] == [ReferenceKind.MERGED_INTO]
+    assert ledger.row("s2") == ledger.row("s0")
