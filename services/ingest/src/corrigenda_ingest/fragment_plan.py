@@ -90,6 +90,7 @@ class FragmentPlanner:
         return tuple(tuple(sorted(one)) for one in found)
 
     def inherited_labels(self, evidence: PreparedEvidence) -> tuple[str, ...]:
+        """The labels of independence that an item inherits from its author and its origins."""
         origins = (self.facts.origins[fragment_id] for fragment_id in evidence.given.derived_from_fragment_ids)
         return decide_inherited_labels(
             author=self.author_id,

@@ -29,7 +29,7 @@ from corrigenda_core.domain.time import Moment, Side
 from corrigenda_core.domain.verification import Modality, VerificationVerdict
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
 from corrigenda_core.policy.authority import decide_authority
-from corrigenda_core.policy.placement import plan_placement
+from corrigenda_core.policy.team_placement import plan_placement
 from corrigenda_core.policy.validity import (
     StatementTimes,
     decide_common_whole,
@@ -75,6 +75,7 @@ class Placing:
 
     @property
     def proposal_id(self) -> ProposalId:
+        """The caller's name of the proposed relationship."""
         return self.bound.prepared.given.proposal_id
 
     def placed(self, state: Mapping[Slot, SlotView]) -> tuple[PlannedRevision, RelationshipAnswer]:

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from corrigenda_core.domain.decisions import RemovalReason
 from corrigenda_core.domain.evidence import Support
-from corrigenda_core.domain.ids import DecisionId, PositionId, ProfileId, RelationshipId, StatementId, TransitionId
+from corrigenda_core.domain.ids import DecisionId, ProfileId, RelationshipId, StatementId, TransitionId
 from corrigenda_core.domain.relationships import (
     Carriage,
     Closing,
@@ -16,13 +16,10 @@ from corrigenda_core.domain.relationships import (
     RowState,
     Statement,
     Status,
-    Tier,
     Transition,
 )
 from corrigenda_core.domain.slots import PlanContext, SlotView
-from corrigenda_core.domain.snapshots import SnapshotMember, SnapshotPosition
 from corrigenda_core.domain.time import ClosedToNothing, Instant, Interval, Validity
-from corrigenda_core.policy.independence import decide_witnesses
 from corrigenda_core.policy.lanes import is_slot_exclusive
 from corrigenda_core.policy.row_identity import OutsideStatement, RowOfPart, decide_row_identity
 from corrigenda_core.policy.tiers import decide_tier
@@ -122,7 +119,7 @@ class _RowDiff:
     def _row_of_part(self, part: RowOfPart, relationship_id: RelationshipId) -> Relationship:
         statement = self._by_id[part.statement_ids[0]]
         base = part.row or self._new_row(relationship_id, statement)
-        tier = _tier(self._supports_of(part.statement_ids))
+        tier = decide_tier(self._supports_of(part.statement_ids))
         match part.part:
             case Episode() as episode:
                 return replace(
@@ -170,7 +167,7 @@ class _RowDiff:
         if status is Status.PENDING_EVIDENCE and row.status is Status.QUARANTINED:
             status = row.status
         validity = ClosedToNothing(at=_start(row.validity)) if status is Status.SUPERSEDED else row.validity
-        return replace(row, status=status, validity=validity, tier=_tier(self._supports_of(carried)))
+        return replace(row, status=status, validity=validity, tier=decide_tier(self._supports_of(carried)))
 
     def _status_outside(self, carried: Collection[StatementId]) -> Status:
         """The status of a row by what took its statements out, the one that may bring it back first."""
@@ -240,15 +237,6 @@ def decide_row_state(row: Relationship) -> RowState:
         start_basis=row.start_basis,
         end_basis=row.end_basis,
     )
-
-
-def _tier(supports: Sequence[Support]) -> Tier:
-    """The tier by the witnesses among these supports, each counted once."""
-    member = SnapshotMember(
-        relationship_id=RelationshipId(""), version=1, owner_id=ProfileId(""), supports=tuple(supports)
-    )
-    witnesses = decide_witnesses([SnapshotPosition(position_id=PositionId(""), members=(member,))])
-    return decide_tier(supports, independent_groups=len(witnesses.components))
 
 
 def _by_its_own_bounds(row: Relationship, statement: Statement) -> Relationship:

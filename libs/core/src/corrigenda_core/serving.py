@@ -1,0 +1,149 @@
+"""What every serving process stands on: its logs, its database, who may call it, and the server itself.
+
+A service's ``bootstrap.py`` opens the foundation, builds its use cases on it, and serves its handlers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import uuid_utils.compat
+from prometheus_client import CollectorRegistry
+
+from corrigenda_core.config import ProcessSettings, ServerSettings
+from corrigenda_core.domain.ids import IdRange, KeyId
+from corrigenda_core.domain.time import Instant
+from corrigenda_core.observability import configure_logging, make_registry, open_tracing, serve_metrics
+from corrigenda_core.persistence.database import Database, PoolSettings, run_pipelined
+from corrigenda_core.persistence.key_store import find_key
+from corrigenda_core.persistence.named_sql import load_sql
+from corrigenda_core.persistence.read_transaction import ReadRunner
+from corrigenda_core.persistence.transaction import TransactionRunner
+from corrigenda_core.policy.authorization import may_call_method
+from corrigenda_core.process import announce_ready, stop_event
+from corrigenda_core.rpc.interceptors import CallGate
+from corrigenda_core.rpc.methods import methods_of
+from corrigenda_core.rpc.metrics import CallMetrics
+from corrigenda_core.rpc.page_tokens import PageTokens
+from corrigenda_core.rpc.rate_limit import RateLimit, RateLimiter
+from corrigenda_core.rpc.server import DependencyCheck, RpcServer, ServiceBinding
+from corrigenda_core.security.caller_cache import Authenticator
+from corrigenda_core.security.keys import KnownKey
+from corrigenda_core.testing.failpoints import failpoints_from_environment
+
+
+def now() -> Instant:
+    """The real time."""
+    return datetime.now(UTC)
+
+
+def new_ids() -> IdRange:
+    """A fresh range of ids, beginning at a UUIDv7 of now."""
+    return IdRange(base=uuid_utils.compat.uuid7())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foundation:
+    """The parts that a process's own objects are built on."""
+
+    name: str
+    database: Database
+    reader: ReadRunner
+    runner: TransactionRunner
+    registry: CollectorRegistry
+    new_ids: Callable[[], IdRange]
+    now: Callable[[], Instant]
+
+    async def database_answers(self) -> None:
+        """Returns if the database does."""
+        async with self.database.connection() as connection:
+            await run_pipelined(connection, [load_sql("keys.sql").query("is_there")])
+
+
+@asynccontextmanager
+async def open_foundation(settings: ProcessSettings, name: str) -> AsyncIterator[Foundation]:
+    """Opens what a process needs and closes it again, in the reverse order.
+
+    Raises:
+        UnsafeRole: if the process's database role may pass row-level security.
+    """
+    configure_logging(level=settings.log_level, format=settings.log_format, process=name)
+    tracing = open_tracing(
+        process=name, otlp_endpoint=settings.otlp_endpoint, sample_ratio=settings.trace_sample_ratio
+    )
+    registry = make_registry()
+    metrics = None if settings.metrics_listen is None else serve_metrics(settings.metrics_listen, registry)
+    database = Database(
+        settings.database_url.get_secret_value(),
+        settings=PoolSettings(max_connections=settings.database_connections),
+        name=f"corrigenda {name}",
+    )
+    try:
+        async with database:
+            yield Foundation(
+                name=name,
+                database=database,
+                reader=ReadRunner(database),
+                runner=TransactionRunner(database, failpoints=failpoints_from_environment()),
+                registry=registry,
+                new_ids=new_ids,
+                now=now,
+            )
+    finally:
+        if metrics is not None:
+            metrics.close()
+        tracing.close()
+
+
+def page_tokens(settings: ServerSettings) -> PageTokens:
+    """The page tokens of a service."""
+    return PageTokens(settings.page_token_key.get_secret_value().encode())
+
+
+async def serve(
+    foundation: Foundation,
+    settings: ServerSettings,
+    services: Sequence[ServiceBinding],
+    *,
+    checks: Mapping[str, DependencyCheck] | None = None,
+) -> None:
+    """Serves until the process is told to stop, then drains.
+
+    Args:
+        foundation: the process's.
+        settings: its address and secrets.
+        services: what is served.
+        checks: dependencies beside the database, by name.
+    """
+    stop = stop_event()
+
+    async def lookup(key_id: KeyId, key_hash: bytes) -> KnownKey | None:
+        return await find_key(foundation.database, key_id, key_hash)
+
+    authenticator = Authenticator(
+        lookup=lookup,
+        pepper=settings.key_pepper.get_secret_value().encode(),
+        max_age_seconds=settings.caller_cache_seconds,
+        now=foundation.now,
+        monotonic_seconds=time.monotonic,
+    )
+    gate = CallGate(
+        methods=methods_of(service.descriptor for service in services),
+        authenticator=authenticator,
+        may_call=may_call_method,
+        limiter=RateLimiter(RateLimit()),
+        metrics=CallMetrics(foundation.registry),
+    )
+    server = RpcServer(
+        services=services,
+        gate=gate,
+        checks={"database": foundation.database_answers, **(checks or {})},
+        address=settings.listen,
+    )
+    address = await server.start()
+    announce_ready(address=address)
+    await server.serve_until(stop, drain_seconds=settings.drain_seconds)

@@ -1,0 +1,57 @@
+"""Builds the ingest service: the only place that makes its objects."""
+
+from __future__ import annotations
+
+from corrigenda.admin.v1 import admin_service_pb2, admin_service_pb2_grpc
+from corrigenda.ingest.v1 import ingest_service_pb2, ingest_service_pb2_grpc
+from corrigenda_core.policy.time_words import decide_time_bounds
+from corrigenda_core.providers.selection import make_verifier
+from corrigenda_core.rpc.server import ServiceBinding
+from corrigenda_core.serving import Foundation, open_foundation, page_tokens, serve
+
+from corrigenda_ingest.config import IngestSettings
+from corrigenda_ingest.handlers import AdminHandlers, IngestHandlers
+from corrigenda_ingest.use_cases.administration import Administration
+from corrigenda_ingest.use_cases.get_placement import GetPlacement
+from corrigenda_ingest.use_cases.profiles import Profiles
+from corrigenda_ingest.use_cases.register_predicate import RegisterPredicate
+from corrigenda_ingest.use_cases.remember import Remember
+from corrigenda_ingest.use_cases.teams import Teams
+
+
+def bindings(foundation: Foundation, settings: IngestSettings) -> list[ServiceBinding]:
+    """What the process serves."""
+    remember = Remember(
+        reader=foundation.reader,
+        runner=foundation.runner,
+        verifier=make_verifier(settings, decide_time_bounds),
+        new_ids=foundation.new_ids,
+    )
+    administration = Administration(runner=foundation.runner, new_ids=foundation.new_ids, now=foundation.now)
+    ingest = IngestHandlers(remember=remember, get_placement=GetPlacement(reader=foundation.reader))
+    admin = AdminHandlers(
+        teams=Teams(administration=administration, reader=foundation.reader),
+        profiles=Profiles(
+            administration=administration,
+            reader=foundation.reader,
+            page_tokens=page_tokens(settings),
+            pepper=settings.key_pepper.get_secret_value().encode(),
+        ),
+        register_predicate=RegisterPredicate(administration=administration),
+    )
+    return [
+        ServiceBinding(
+            descriptor=ingest_service_pb2.DESCRIPTOR.services_by_name["IngestService"],
+            register=lambda server: ingest_service_pb2_grpc.add_IngestServiceServicer_to_server(ingest, server),
+        ),
+        ServiceBinding(
+            descriptor=admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"],
+            register=lambda server: admin_service_pb2_grpc.add_AdminServiceServicer_to_server(admin, server),
+        ),
+    ]
+
+
+async def run_service(settings: IngestSettings) -> None:
+    """Serves until the process is told to stop."""
+    async with open_foundation(settings, "ingest") as foundation:
+        await serve(foundation, settings, bindings(foundation, settings))
