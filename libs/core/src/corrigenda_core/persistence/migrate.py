@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -21,6 +23,9 @@ EXTENSIONS = ("btree_gist", "pg_trgm", "unaccent", "vector")
 OLDEST_VECTOR = (0, 8)
 MIGRATION_LOCK = 0x636F7272
 LOCK_TIMEOUT = "5s"
+
+# alembic keeps its context and its operations in module globals: one migration at a time in a process.
+_alembic_lock = threading.Lock()
 
 
 class MigrationRefused(Exception):
@@ -50,7 +55,7 @@ def downgrade(url: str, revision: str) -> None:
 @contextmanager
 def _migrating(url: str, role_passwords: Mapping[str, str]) -> Iterator[Config]:
     """An alembic configuration on a prepared connection; one migration of a database at a time."""
-    with psycopg.connect(url, autocommit=True) as lock:
+    with _alembic_lock, psycopg.connect(url, autocommit=True) as lock:
         # Two starts of a stack may migrate at once: the second one waits and finds nothing left to do.
         lock.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
         _check_server(lock)
@@ -104,12 +109,28 @@ def _ensure_extensions(connection: psycopg.Connection[tuple[object, ...]]) -> No
 
 
 def _ensure_schema_rights(connection: psycopg.Connection[tuple[object, ...]]) -> None:
-    try:
-        connection.execute(f"GRANT USAGE, CREATE ON SCHEMA public TO {MIGRATOR} WITH GRANT OPTION")
-        # Databases older than PostgreSQL 15 let everyone make objects here: our functions must not meet foreign ones.
-        connection.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
-    except errors.InsufficientPrivilege as refused:
-        raise MigrationRefused(
-            "the connecting role may not grant rights on the schema public; have the owner of the database run: "
-            f"GRANT USAGE, CREATE ON SCHEMA public TO {MIGRATOR} WITH GRANT OPTION;"
-        ) from refused
+    # Databases older than PostgreSQL 15 let everyone make objects here: our functions must not meet foreign ones.
+    statements = (
+        f"GRANT USAGE, CREATE ON SCHEMA public TO {MIGRATOR} WITH GRANT OPTION",
+        "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+    )
+    if not _has_schema_rights(connection):
+        # Without the right to grant, some servers answer with an error and some with a warning: the second look counts.
+        with contextlib.suppress(errors.InsufficientPrivilege, errors.InvalidGrantOperation):
+            for statement in statements:
+                connection.execute(statement)
+        if not _has_schema_rights(connection):
+            raise MigrationRefused(
+                "the connecting role may not set the rights on the schema public; "
+                f"have the owner of the database run: {'; '.join(statements)};"
+            )
+
+
+def _has_schema_rights(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
+    found = connection.execute(
+        "SELECT has_schema_privilege(%(role)s, 'public', 'USAGE WITH GRANT OPTION') "
+        "AND has_schema_privilege(%(role)s, 'public', 'CREATE WITH GRANT OPTION') "
+        "AND NOT has_schema_privilege('public', 'public', 'CREATE')",
+        {"role": MIGRATOR},
+    ).fetchone()
+    return found == (True,)
