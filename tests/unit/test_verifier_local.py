@@ -252,9 +252,7 @@ def test_polarity_is_read(text: str, polarity: Polarity, verdict: VerificationVe
         ("Bob thinks: 'production deploys from main'?", Modality.STATEMENT, INSUFFICIENT, Modality.QUESTION),
     ],
 )
-def test_modality_is_read(
-    text: str, modality: Modality, verdict: VerificationVerdict, found: Modality | None
-) -> None:
+def test_modality_is_read(text: str, modality: Modality, verdict: VerificationVerdict, found: Modality | None) -> None:
     finding = read(proposal(text, modality=modality))
     assert (finding.verdict, finding.found_modality) == (verdict, found)
 

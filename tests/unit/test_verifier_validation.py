@@ -192,9 +192,7 @@ async def test_an_answer_is_asked_for_again_with_the_reason(steps: list[Step], a
         ([bad, bad, good], 1, MISSING),
     ],
 )
-async def test_after_its_retries_it_is_unavailable(
-    steps: list[Step], retries: int, problems: tuple[str, ...]
-) -> None:
+async def test_after_its_retries_it_is_unavailable(steps: list[Step], retries: int, problems: tuple[str, ...]) -> None:
     verifier = ScriptedVerifier(*steps)
     result = await ValidatedVerifier(verifier, call_timeout_seconds=5, retries=retries).verify(REQUEST)
     assert result == VerifierUnavailable(problems=problems, calls=retries + 1)

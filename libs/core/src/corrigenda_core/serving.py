@@ -72,9 +72,7 @@ async def open_foundation(settings: ProcessSettings, name: str) -> AsyncIterator
         UnsafeRole: if the process's database role may pass row-level security.
     """
     configure_logging(level=settings.log_level, format=settings.log_format, process=name)
-    tracing = open_tracing(
-        process=name, otlp_endpoint=settings.otlp_endpoint, sample_ratio=settings.trace_sample_ratio
-    )
+    tracing = open_tracing(process=name, otlp_endpoint=settings.otlp_endpoint, sample_ratio=settings.trace_sample_ratio)
     registry = make_registry()
     metrics = None if settings.metrics_listen is None else serve_metrics(settings.metrics_listen, registry)
     database = Database(

@@ -120,5 +120,3 @@ def _labels(fragment: StoredFragment) -> tuple[str, ...]:
             inherited_labels=fragment.inherited_labels,
         )
     )
-
-

@@ -190,9 +190,7 @@ class Placing:
             None,
         )
 
-    def _statement(
-        self, slot: Slot, bound_object: Object, finding: Finding, supports: Sequence[Support]
-    ) -> Statement:
+    def _statement(self, slot: Slot, bound_object: Object, finding: Finding, supports: Sequence[Support]) -> Statement:
         given = self.bound.prepared.given
         assert self.bound.predicate is not None
         occurred_ats = [support.occurred_at for support in supports if support.occurred_at is not None]
@@ -312,5 +310,3 @@ def _start_window(finding: Finding, index: int) -> StartWindow | None:
         if cited.evidence_index == index and cited.bound.side is Side.START
     )
     return None if whole is None else StartWindow(whole=whole)
-
-

@@ -15,9 +15,7 @@ from corrigenda_core.policy.case_keys import decide_set_key
 from corrigenda_ingest.submission import BoundRelationship, PreparedSubmission
 
 
-def require_all(
-    prepared: PreparedSubmission, bound: Iterable[BoundRelationship], facts: SubmissionFacts
-) -> None:
+def require_all(prepared: PreparedSubmission, bound: Iterable[BoundRelationship], facts: SubmissionFacts) -> None:
     """Checks the whole submission, before the verifier is asked and again inside the commit.
 
     Raises:
@@ -114,5 +112,3 @@ def _set_keys(slot: Slot, bound_object: Object) -> tuple[SetKey, ...]:
 def _is_about(target: Relationship, slot: Slot, bound_object: Object) -> bool:
     same_ends = target.slot.subject_id == slot.subject_id or target.object.key == bound_object.key
     return target.slot.predicate == slot.predicate and same_ends
-
-

@@ -43,9 +43,7 @@ class PlacementMessages:
         self._names: dict[EntityId, EntityName] = dict(facts.names)
         for one in planned.entities:
             if one.entity_id is not None:
-                self._names.setdefault(
-                    one.entity_id, EntityName(entity_id=one.entity_id, kind=one.kind, name=one.name)
-                )
+                self._names.setdefault(one.entity_id, EntityName(entity_id=one.entity_id, kind=one.kind, name=one.name))
 
     def response(self) -> ingest_service_pb2.RememberResponse:
         """The answer of Remember."""
@@ -162,4 +160,3 @@ class PlacementMessages:
 
     def _summary(self, entity_id: EntityId) -> object_pb2.EntitySummary:
         return entity_summary(entity_id, self._names)
-

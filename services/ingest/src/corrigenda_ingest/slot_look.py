@@ -35,9 +35,7 @@ class SlotLook:
 
     def queries(self) -> list[Query]:
         """What to send."""
-        texts = slot_texts(
-            self.team_id, self.slot, name=self._texts_name, shortest=self.shortest, longest=self.longest
-        )
+        texts = slot_texts(self.team_id, self.slot, name=self._texts_name, shortest=self.shortest, longest=self.longest)
         return [*self._slot.queries(), texts]
 
     def view(self, answers: Mapping[str, list[Row]], facts: SubmissionFacts) -> SlotView:
@@ -58,9 +56,7 @@ class SlotLook:
         return f"slot_texts:{self.number}"
 
 
-def looks_of(
-    team_id: TeamId, bound: Iterable[BoundRelationship], prepared: PreparedSubmission
-) -> list[SlotLook]:
+def looks_of(team_id: TeamId, bound: Iterable[BoundRelationship], prepared: PreparedSubmission) -> list[SlotLook]:
     """One look for each slot that is spoken of, in an order that depends on the slots alone."""
     slots = {one.slot for one in bound if one.slot is not None}
     lengths = [len(item.given.content) for item in prepared.evidence]

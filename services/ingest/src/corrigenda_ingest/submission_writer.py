@@ -43,9 +43,7 @@ class SubmissionWriter:
         self._ids = ids
         assert actor.profile_id is not None
         self._author_id: ProfileId = actor.profile_id
-        self._changes = ChangesWriter(
-            transaction=transaction, actor=actor, key=planned.prepared.given.idempotency_key
-        )
+        self._changes = ChangesWriter(transaction=transaction, actor=actor, key=planned.prepared.given.idempotency_key)
 
     def write(self, result: bytes) -> None:
         """Writes everything; ``result`` is the answer as it is stored with the submission."""

@@ -36,17 +36,13 @@ def verification_request(
         evidence=tuple(
             EvidenceText(content=item.given.content, occurred_at=item.given.occurred_at) for item in prepared.evidence
         ),
-        proposals=tuple(
-            _proposal(one, mentions) for one in bound if _is_verified(one, prepared)
-        ),
+        proposals=tuple(_proposal(one, mentions) for one in bound if _is_verified(one, prepared)),
         time_zone=facts.policy.time_zone,
     )
 
 
 def _is_verified(bound: BoundRelationship, prepared: PreparedSubmission) -> bool:
-    quarantined = any(
-        prepared.evidence[index].scan.verdict is ScanVerdict.QUARANTINED for index in bound.cited_indexes
-    )
+    quarantined = any(prepared.evidence[index].scan.verdict is ScanVerdict.QUARANTINED for index in bound.cited_indexes)
     is_statement = bound.prepared.given.modality is Modality.STATEMENT
     return bound.predicate is not None and is_statement and not quarantined
 
@@ -69,9 +65,7 @@ def _proposal(bound: BoundRelationship, mentions: Mapping[str, MentionedEntity])
     )
 
 
-def _mentioned(
-    entity: ProposedEntity, entities: Sequence[Entity], prepared: PreparedSubmission
-) -> MentionedEntity:
+def _mentioned(entity: ProposedEntity, entities: Sequence[Entity], prepared: PreparedSubmission) -> MentionedEntity:
     mention = next(one for one in prepared.mentions if one.ref == entity.ref)
     return MentionedEntity(
         names=(entity.name, *entity.aliases),

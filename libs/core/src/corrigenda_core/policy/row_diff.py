@@ -117,8 +117,7 @@ class _RowDiff:
         return ids
 
     def _row_of_part(self, part: RowOfPart, relationship_id: RelationshipId) -> Relationship:
-        statement = self._by_id[part.statement_ids[0]]
-        base = part.row or self._new_row(relationship_id, statement)
+        base = part.row or self._new_row(relationship_id, self._by_id[part.statement_ids[0]])
         tier = decide_tier(self._supports_of(part.statement_ids))
         match part.part:
             case Episode() as episode:
@@ -133,14 +132,14 @@ class _RowDiff:
                     tier=tier,
                 )
             case HeldStatement():
-                return replace(_by_its_own_bounds(base, statement), status=Status.NEEDS_REVIEW, tier=tier)
+                return replace(self._as_stated(base, part.statement_ids), status=Status.NEEDS_REVIEW, tier=tier)
             case OutsideStatement():
                 return self._outside(base, part.statement_ids)
             case _:
                 assert_never(part.part)
 
     def _new_row(self, relationship_id: RelationshipId, statement: Statement) -> Relationship:
-        row = Relationship(
+        return Relationship(
             relationship_id=relationship_id,
             version=0,
             owner_id=self._owner_id,
@@ -154,7 +153,6 @@ class _RowDiff:
             recorded_at=self._context.moment.at,
             first_recorded_at=self._context.moment.at,
         )
-        return _by_its_own_bounds(row, statement)
 
     def _row_without_part(self, row: Relationship, carried: Sequence[StatementId]) -> Relationship:
         """A row whose statements are all outside the timeline, or now carried by other rows."""
@@ -163,11 +161,32 @@ class _RowDiff:
         return self._outside(row, carried)
 
     def _outside(self, row: Relationship, carried: Sequence[StatementId]) -> Relationship:
+        """A row outside the timeline: closed to nothing, or what its statements say of themselves."""
         status = self._status_outside(carried)
         if status is Status.PENDING_EVIDENCE and row.status is Status.QUARANTINED:
             status = row.status
-        validity = ClosedToNothing(at=_start(row.validity)) if status is Status.SUPERSEDED else row.validity
-        return replace(row, status=status, validity=validity, tier=decide_tier(self._supports_of(carried)))
+        tier = decide_tier(self._supports_of(carried))
+        if status is Status.SUPERSEDED:
+            return replace(row, status=status, validity=ClosedToNothing(at=_start(row.validity)), tier=tier)
+        return replace(self._as_stated(row, carried), status=status, tier=tier)
+
+    def _as_stated(self, row: Relationship, statement_ids: Sequence[StatementId]) -> Relationship:
+        """A row from the earliest start to the latest end that its statements state, whatever others say."""
+        stated = [self._by_id[statement_id] for statement_id in statement_ids]
+        starts = [statement.start for statement in stated if statement.start is not None]
+        ends = [statement.end for statement in stated if statement.end is not None]
+        start = min(starts, key=lambda bound: bound.at) if len(starts) == len(stated) else None
+        end = max(ends, key=lambda bound: bound.at) if len(ends) == len(stated) else None
+        if start is not None and end is not None and end.at <= start.at:
+            end = None
+        return replace(
+            row,
+            facet=0,
+            validity=Interval(start=start.at if start else None, end=end.at if end else None),
+            start_basis=start.basis if start else None,
+            end_basis=end.basis if end else None,
+            record=any(statement.record for statement in stated),
+        )
 
     def _status_outside(self, carried: Collection[StatementId]) -> Status:
         """The status of a row by what took its statements out, the one that may bring it back first."""
@@ -236,21 +255,6 @@ def decide_row_state(row: Relationship) -> RowState:
         validity=row.validity,
         start_basis=row.start_basis,
         end_basis=row.end_basis,
-    )
-
-
-def _by_its_own_bounds(row: Relationship, statement: Statement) -> Relationship:
-    """A row that says no more about time than its statement does."""
-    start, end = statement.start, statement.end
-    if start is not None and end is not None and end.at <= start.at:
-        end = None
-    return replace(
-        row,
-        facet=0,
-        validity=Interval(start=start.at if start else None, end=end.at if end else None),
-        start_basis=start.basis if start else None,
-        end_basis=end.basis if end else None,
-        record=statement.record,
     )
 
 

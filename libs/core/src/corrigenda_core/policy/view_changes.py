@@ -23,8 +23,8 @@ _Value = TypeVar("_Value")
 def apply_changes(view: SlotView, changes: Changes) -> SlotView:
     """The slot as changes leave it, complete in the sense of `SlotView`.
 
-    Statements follow their carriages and, where supports are switched, their effect; an item stays while it is or can be
-    pending again; a closed case makes room for the next one of its set key.
+    Statements follow their carriages and, where supports are switched, their effect. An item stays while it is pending
+    or can be again. A closed case makes room for the next one of its set key.
     """
     carriers = {c.statement_id: c.relationship_id for c in changes.carriages}
     supports = _switched((*view.supports, *changes.supports), changes.support_decisions)

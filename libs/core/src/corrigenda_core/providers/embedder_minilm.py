@@ -224,9 +224,7 @@ class _Model:
         options.inter_op_num_threads = 1
         # Idle threads that spin would take the cores from the services beside us.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session: Any = onnxruntime.InferenceSession(
-            str(model), options, providers=["CPUExecutionProvider"]
-        )
+        self._session: Any = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
 
     def vectors(self, texts: Sequence[str]) -> list[Vector]:
         """A row of length 1 for each text."""

@@ -50,9 +50,7 @@ class Profiles:
 
         def change(transaction: Transaction, moment: Moment) -> admin_service_pb2.CreateProfileResponse:
             transaction.insert(tables.profiles, {"profile_id": profile_id, "name": request.name})
-            profile = profile_pb2.Profile(
-                profile_id=profile_id, name=request.name, created_at=timestamp_of(moment.at)
-            )
+            profile = profile_pb2.Profile(profile_id=profile_id, name=request.name, created_at=timestamp_of(moment.at))
             return admin_service_pb2.CreateProfileResponse(profile=profile, revision=moment.revision)
 
         return await self.administration.commit(

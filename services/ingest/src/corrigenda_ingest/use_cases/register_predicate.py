@@ -97,9 +97,7 @@ def _defined(definition: predicate_pb2.PredicateDefinition) -> Predicate:
 
     def kinds(name: str) -> tuple[str, ...]:
         given = getattr(definition, name)
-        return tuple(
-            decide_name_form(kind, field=f"definition.{name}[{number}]") for number, kind in enumerate(given)
-        )
+        return tuple(decide_name_form(kind, field=f"definition.{name}[{number}]") for number, kind in enumerate(given))
 
     return Predicate(
         key=PredicateKey(definition.key),

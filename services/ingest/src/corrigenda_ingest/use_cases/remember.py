@@ -178,9 +178,7 @@ class Remember:
         return replace(found, verification=await self._verifier.verify(request))
 
 
-async def _answers(
-    transaction: Transaction, looks: list[SlotLook], guessed: list[SlotLook]
-) -> dict[str, list[Row]]:
+async def _answers(transaction: Transaction, looks: list[SlotLook], guessed: list[SlotLook]) -> dict[str, list[Row]]:
     """What was prefetched of the slots; a slot that was not foreseen is loaded now, while the team waits."""
     answers = dict(transaction.prefetched)
     if looks != guessed:

@@ -88,9 +88,7 @@ class Teams:
             change,
             check=check,
             prefetch=[_team_query(caller.team_id)],
-            idempotency=idempotency_of(
-                request, caller.profile_id, admin_service_pb2.UpdateTeamPolicyResponse
-            ),
+            idempotency=idempotency_of(request, caller.profile_id, admin_service_pb2.UpdateTeamPolicyResponse),
             deadline=deadline,
         )
 

@@ -95,9 +95,7 @@ def read_statement(source: CitedText, wanted: Wanted, found: Found) -> Reading:
 
 
 def _unreadable(found: Found, problem: str) -> Reading:
-    return Reading(
-        polarity=Polarity.POSITIVE, modalities=frozenset(), is_past=False, problem=problem, found=found
-    )
+    return Reading(polarity=Polarity.POSITIVE, modalities=frozenset(), is_past=False, problem=problem, found=found)
 
 
 def _without_time(source: CitedText, words: Range) -> tuple[Word, ...]:

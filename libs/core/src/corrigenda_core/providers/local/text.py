@@ -50,9 +50,7 @@ class ReadText:
 
     def matches(self, norms: tuple[str, ...], at: int) -> bool:
         """Whether the words from ``at`` on are these."""
-        return all(
-            at + n < len(self.words) and self.words[at + n].norm == norm for n, norm in enumerate(norms)
-        )
+        return all(at + n < len(self.words) and self.words[at + n].norm == norm for n, norm in enumerate(norms))
 
 
 # Joins two halves of one name when letters stand on both sides: release-2.1, team/app, a@b, 10:30.
