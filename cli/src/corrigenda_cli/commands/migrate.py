@@ -1,0 +1,50 @@
+"""`corrigenda migrate`: brings the schema of a database to this version."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the subcommand."""
+    parser = subparsers.add_parser(
+        "migrate",
+        help="bring the schema of a database to this version",
+        description="Makes extensions and roles where they are missing and permitted, then applies the migrations. "
+        "A login role gets the password that CORRIGENDA_PASSWORD_<ROLE> holds (for example "
+        "CORRIGENDA_PASSWORD_INGEST); the others keep theirs.",
+    )
+    parser.add_argument(
+        "--database-url",
+        default=os.environ.get(URL_VARIABLE, ""),
+        help=f"URL of a role that may make extensions and roles (default: {URL_VARIABLE})",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Migrates; exit status 0 done, 1 refused, 2 no URL."""
+    import psycopg
+    from corrigenda_core.persistence.migrate import MigrationRefused, migrate
+    from corrigenda_core.persistence.roles import RolesRefused
+
+    if not options.database_url:
+        print(f"set {URL_VARIABLE} or give --database-url", file=sys.stderr)
+        return 2
+    prefix = "CORRIGENDA_PASSWORD_"
+    passwords = {
+        f"corrigenda_{name.removeprefix(prefix).lower()}": value
+        for name, value in os.environ.items()
+        if name.startswith(prefix) and value
+    }
+    try:
+        migrate(options.database_url, role_passwords=passwords)
+    except (MigrationRefused, RolesRefused, psycopg.OperationalError) as problem:
+        print(f"not migrated: {str(problem).strip()}", file=sys.stderr)
+        return 1
+    print("the schema is up to date")
+    return 0
