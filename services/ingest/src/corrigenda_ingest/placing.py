@@ -9,7 +9,14 @@ from zoneinfo import ZoneInfo
 from corrigenda_core.domain.actors import Actor, ActorKind, Caller
 from corrigenda_core.domain.cases import ConflictCase
 from corrigenda_core.domain.changes import CaseEffect, Changes, OutcomeKind, PlacementOutcome
-from corrigenda_core.domain.evidence import Authority, SourceType, StartWindow, Support
+from corrigenda_core.domain.evidence import (
+    Authority,
+    SourceType,
+    StartWindow,
+    Support,
+    SupportDecision,
+    SupportDecisionKind,
+)
 from corrigenda_core.domain.ids import (
     FragmentId,
     IdRange,
@@ -167,7 +174,8 @@ class Placing:
             actor=Actor(kind=ActorKind.PROFILE, profile_id=self.caller.profile_id),
             policy=self.facts.policy,
         )
-        changes = plan_placement(view, context, (statement,), supports, targets=self._targets(statement))
+        placed = plan_placement(view, context, (statement,), supports, targets=self._targets(statement))
+        changes = replace(placed, support_decisions=(*placed.support_decisions, *_grants(placed.supports)))
         return (
             PlannedRevision(moment=self.moment, before=view, changes=changes),
             self._placed_answer(view, changes, supports),
@@ -294,6 +302,20 @@ class Placing:
 
     def _granted_note(self, index: int) -> str:
         return self._granted(self.evidence[index])[1]
+
+
+def _grants(supports: Sequence[Support]) -> tuple[SupportDecision, ...]:
+    """The decisions that switch new supports on; without a registry, only a key can have made one authoritative."""
+    return tuple(
+        SupportDecision(
+            support_id=support.support_id,
+            kind=SupportDecisionKind.GRANT,
+            authority=support.authority,
+            reason="entailed",
+            granted_by_key=support.authority is Authority.AUTHORITATIVE,
+        )
+        for support in supports
+    )
 
 
 def _case_of(outcome: PlacementOutcome, changes: Changes) -> ConflictCase | None:
