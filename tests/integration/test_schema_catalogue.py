@@ -1,5 +1,6 @@
 """What the schema promises as a whole, read from the catalogue: team first, indexed, explained, distributable."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -96,6 +97,23 @@ def test_nothing_stored_comes_from_the_servers_clock_or_a_sequence(catalogue: Co
         "AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE objid = pg_proc.oid AND deptype = 'e')"
     ).fetchall()
     assert {name for (name,) in rows} == {"close_instant", "due_teams"}
+
+
+def test_history_has_every_column_and_its_trigger_copies_it(catalogue: Connection) -> None:
+    for name in metadata.tables:
+        if not name.endswith("_history"):
+            continue
+        versioned = name.removesuffix("_history")
+        columns = [column.name for column in metadata.tables[versioned].columns]
+        kept = ["recorded_from" if column == "recorded_at" else column for column in columns]
+        assert [column.name for column in metadata.tables[name].columns] == [*kept, "recorded_to"]
+        ((source,),) = catalogue.execute(
+            "SELECT prosrc FROM pg_proc WHERE proname = %s", [f"keep_{versioned}_history"]
+        ).fetchall()
+        _, _, insert = str(source).partition("INSERT INTO")
+        named, _, values = insert.partition("VALUES")
+        assert re.findall(r"\w+", named.partition("(")[2]) == [*kept, "recorded_to"], versioned
+        assert re.findall(r"NEW\.(\w+)", values) == columns, versioned
 
 
 def test_every_time_has_a_zone_and_every_id_is_a_uuid(catalogue: Connection) -> None:
