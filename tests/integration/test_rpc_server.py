@@ -31,6 +31,10 @@ from corrigenda_core.rpc.server import RpcServer, ServiceBinding
 from corrigenda_core.rpc.status import DETAILS_KEY, refusal_of
 from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode, format_trace_id
 from prometheus_client import CollectorRegistry
 
 SERVICE = ingest_service_pb2.DESCRIPTOR.services_by_name["IngestService"]
@@ -67,6 +71,8 @@ class Ingest(ingest_service_pb2_grpc.IngestServiceServicer):
         match request.idempotency_key:
             case "defect":
                 raise RuntimeError(f"duplicate key: {request.evidence[0].content}")
+            case "own timeout":
+                raise TimeoutError
             case "refuse":
                 raise Refusal(Reason.CONTENTION, "concurrent writes", retry_after_seconds=0.25)
             case "wait":
@@ -256,6 +262,13 @@ async def test_a_defect_answers_with_an_incident_id_and_nothing_else(start: Star
     assert CANARY not in json.dumps(logs) + str(error)
 
 
+async def test_a_timeout_of_the_handler_itself_is_a_defect_and_no_deadline(start: Start) -> None:
+    running = await start()
+    async with running.client() as client:
+        _, refusal = await refused(client.ingest.Remember(remember("own timeout")))
+    assert refusal.reason is Reason.INTERNAL_ERROR
+
+
 async def test_each_call_leaves_one_log_line_and_one_count_without_payload_or_secret(start: Start) -> None:
     running = await start()
     with structlog.testing.capture_logs() as logs:
@@ -273,6 +286,27 @@ async def test_each_call_leaves_one_log_line_and_one_count_without_payload_or_se
     assert count("corrigenda_rpc_calls_total", {"method": REMEMBER, "code": "OK", "reason": ""}) == 1
     assert count("corrigenda_rpc_calls_total", {"method": REMEMBER, "code": "ABORTED", "reason": "CONTENTION"}) == 1
     assert count("corrigenda_rpc_in_flight") == 0
+
+
+async def test_a_trace_goes_on_from_the_client_into_the_server(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    tracer = provider.get_tracer("test")
+    monkeypatch.setattr("corrigenda_core.rpc.interceptors._tracer", tracer)
+    running = await start()
+    with structlog.testing.capture_logs() as logs, tracer.start_as_current_span("caller") as caller:
+        async with running.client() as client:
+            await client.ingest.Remember(remember(content=CANARY))
+            await refused(client.ingest.Remember(remember("defect", CANARY)))
+    served, failed, _ = exporter.get_finished_spans()
+    assert served.name == REMEMBER[1:]
+    assert served.parent is not None
+    assert served.parent.span_id == caller.get_span_context().span_id
+    assert (served.status.is_unset, failed.status.status_code) == (True, StatusCode.ERROR)
+    trace_id = format_trace_id(caller.get_span_context().trace_id)
+    assert {line["trace_id"] for line in logs if line["event"] == "rpc"} == {trace_id}
+    assert CANARY not in served.to_json() + failed.to_json()
 
 
 async def test_a_key_that_calls_too_often_is_told_when_to_come_back(start: Start) -> None:
@@ -294,6 +328,8 @@ async def test_more_calls_than_the_server_holds_are_refused_and_the_rest_goes_on
         _, refusal = await refused(client.ingest.Remember(remember()))
         running.ingest.release.set()
         assert (await held).revision == 7
+        for _ in range(3):
+            await client.ingest.Remember(remember())
     assert refusal.reason is Reason.OVERLOADED
     assert refusal.retry_after_seconds is not None
 
@@ -319,7 +355,8 @@ async def test_the_server_ends_a_call_without_a_deadline_at_its_own(
         remember("wait").SerializeToString(),
         ("authorization", f"Bearer {WRITER}"),
     )
-    error, refusal = await refused(call)
+    async with asyncio.timeout(5):
+        error, refusal = await refused(call)
     assert error.code() is grpc.StatusCode.UNAVAILABLE
     assert refusal.reason is Reason.STORE_UNAVAILABLE
     assert running.ingest.cancelled.is_set()
