@@ -15,6 +15,7 @@ from corrigenda_core.persistence.changes_writer import ChangesWriter
 from corrigenda_core.persistence.database import Unbounded
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
 from corrigenda_core.persistence.row_values import object_columns
+from corrigenda_core.persistence.slot_store import CaseRowVersions
 from corrigenda_core.persistence.transaction import Transaction
 from corrigenda_core.policy.normalisation import decide_text_form
 from corrigenda_core.ports.providers import CitedBound, Finding
@@ -35,6 +36,7 @@ class SubmissionWriter:
         *,
         actor: Actor,
         ids: IdRange,
+        versions: CaseRowVersions,
     ) -> None:
         self._transaction = transaction
         self._planned = planned
@@ -43,7 +45,9 @@ class SubmissionWriter:
         self._ids = ids
         assert actor.profile_id is not None
         self._author_id: ProfileId = actor.profile_id
-        self._changes = ChangesWriter(transaction=transaction, actor=actor, key=planned.prepared.given.idempotency_key)
+        self._changes = ChangesWriter(
+            transaction=transaction, actor=actor, versions=versions, key=planned.prepared.given.idempotency_key
+        )
 
     def write(self, result: bytes) -> None:
         """Writes everything; ``result`` is the answer as it is stored with the submission."""

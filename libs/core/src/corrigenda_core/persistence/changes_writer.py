@@ -24,11 +24,14 @@ from corrigenda_core.persistence.row_values import (
     state_columns,
     validity_columns,
 )
+from corrigenda_core.persistence.slot_store import CaseRowVersions
 from corrigenda_core.persistence.transaction import Transaction
 
 _CLOSING_COLUMNS = ("at", "facet", "object_key", "polarity", "statement_ids", "made_for", "conditional")
 # What a review changes of a losing row; its role may write no other column.
 _LOSER_COLUMNS = ("status", "valid_to", "valid_to_basis")
+_POSITION_COLUMNS = ("present", "counted_groups", "authoritative_groups", "support_digest", "last_seen_at")
+_MEMBER_COLUMNS = ("relationship_version", "present")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +42,13 @@ class ChangesWriter:
         transaction: the open one, with a revision under construction.
         actor: who acts, for the records that say so.
         key: the caller's idempotency key, kept on each transition.
+        versions: the versions of the rows of the parts of cases, as they were loaded.
         closes_only: whether only the columns of a closed row may be written (the reviewer's role).
     """
 
     transaction: Transaction
     actor: Actor
+    versions: CaseRowVersions
     key: IdempotencyKey | None = None
     closes_only: bool = False
 
@@ -228,31 +233,12 @@ class ChangesWriter:
 
     def _case(self, before: ConflictCase | None, case: ConflictCase, at: Instant) -> None:
         """The case, then only the positions and members that have changed, then when to look at it next."""
-        key = case.set_key
-        self.transaction.replace(
-            tables.conflict_cases,
-            {
-                "conflict_id": case.conflict_id,
-                "kind": key.kind,
-                "subject_id": key.subject_id,
-                "predicate": key.predicate,
-                "scope": key.scope,
-                "object_key": key.object_key,
-                "status": case.status,
-                "version": case.version,
-                "opened_at": case.opened_at,
-                "review_due_at": case.review_due_at,
-                "first_contradiction_at": case.first_contradiction_at,
-                "resolved_at": case.resolved_at,
-                "dismissed_at": case.dismissed_at,
-                "effective_at": case.effective_at,
-                "effective_time_basis": case.effective_time_basis,
-                "preferred_position_id": case.preferred_position_id,
-                "resolution_reason": case.resolution_reason,
-                "policy_version": case.policy_version,
-                "previous_conflict_id": case.previous_conflict_id,
-            },
-        )
+        row = _case_row(case)
+        if before is None:
+            self.transaction.insert(tables.conflict_cases, row)
+        else:
+            prior = _case_row(before)
+            self.transaction.amend(tables.conflict_cases, row, [name for name in row if row[name] != prior[name]])
         known = {position.position_id: position for position in before.positions} if before else {}
         for position in case.positions:
             if position != known.get(position.position_id):
@@ -261,11 +247,13 @@ class ChangesWriter:
             self.transaction.execute(_next_look(self.transaction.team_id, case, at))
 
     def _position(self, conflict_id: ConflictId, before: CasePosition | None, position: CasePosition) -> None:
-        self.transaction.replace(
+        prior_version = self.versions.take(conflict_id, position.position_id)
+        self.transaction.put(
             tables.case_positions,
             {
                 "conflict_id": conflict_id,
                 "position_id": position.position_id,
+                "version": (prior_version or 0) + 1,
                 "position_key": position.key,
                 "present": bool(position.members),
                 "counted_groups": position.counted_groups,
@@ -274,6 +262,8 @@ class ChangesWriter:
                 "first_seen_at": position.first_seen_at,
                 "last_seen_at": position.last_seen_at,
             },
+            prior_version,
+            _POSITION_COLUMNS,
         )
         self._members(conflict_id, before, position)
 
@@ -283,16 +273,20 @@ class ChangesWriter:
         for relationship_id, member in sorted((prior | now).items()):
             if now.get(relationship_id) == prior.get(relationship_id):
                 continue
-            self.transaction.replace(
+            prior_version = self.versions.take(conflict_id, position.position_id, relationship_id)
+            self.transaction.put(
                 tables.case_members,
                 {
                     "conflict_id": conflict_id,
                     "position_id": position.position_id,
                     "relationship_id": relationship_id,
+                    "version": (prior_version or 0) + 1,
                     "relationship_version": member.version,
                     "owner_id": member.owner_id,
                     "present": relationship_id in now,
                 },
+                prior_version,
+                _MEMBER_COLUMNS,
             )
 
     def _case_event(self, event: CaseEvent) -> None:
@@ -321,6 +315,31 @@ class ChangesWriter:
                 tables.search_refresh_intents,
                 {"fragment_id": fragment_id, "reason": reason, "consumed_at": Unbounded.END},
             )
+
+
+def _case_row(case: ConflictCase) -> dict[str, object]:
+    key = case.set_key
+    return {
+        "conflict_id": case.conflict_id,
+        "kind": key.kind,
+        "subject_id": key.subject_id,
+        "predicate": key.predicate,
+        "scope": key.scope,
+        "object_key": key.object_key,
+        "status": case.status,
+        "version": case.version,
+        "opened_at": case.opened_at,
+        "review_due_at": case.review_due_at,
+        "first_contradiction_at": case.first_contradiction_at,
+        "resolved_at": case.resolved_at,
+        "dismissed_at": case.dismissed_at,
+        "effective_at": case.effective_at,
+        "effective_time_basis": case.effective_time_basis,
+        "preferred_position_id": case.preferred_position_id,
+        "resolution_reason": case.resolution_reason,
+        "policy_version": case.policy_version,
+        "previous_conflict_id": case.previous_conflict_id,
+    }
 
 
 def _next_look(team_id: TeamId, case: ConflictCase, at: Instant) -> Query:

@@ -41,6 +41,29 @@ _STATEMENTS = (
 )
 
 
+class CaseRowVersions:
+    """The versions of the rows of positions and members, as loaded; each is taken by the write that follows it.
+
+    The domain does not know them: they number rows, and a case numbers itself.
+    """
+
+    def __init__(self) -> None:
+        self._versions: dict[tuple[str, ...], int] = {}
+
+    def load(self, answers: Mapping[str, list[Row]], number: int) -> None:
+        """Adds what the queries of the slot ``number`` answered."""
+        for row in answers[f"slot_case_positions:{number}"]:
+            self._versions[row["conflict_id"], row["position_id"]] = row["version"]
+        for row in answers[f"slot_case_members:{number}"]:
+            self._versions[row["conflict_id"], row["position_id"], row["relationship_id"]] = row["version"]
+
+    def take(self, *key: str) -> int | None:
+        """The version of a row before the next write, ``None`` if there is no row yet."""
+        prior = self._versions.get(key)
+        self._versions[key] = (prior or 0) + 1
+        return prior
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotQueries:
     """The queries of one slot; their names carry ``number`` so that several slots fit into one round trip."""

@@ -20,6 +20,7 @@ from corrigenda_core.persistence.idempotency import (
 )
 from corrigenda_core.persistence.ingest_store import FactQueries, SubmissionFacts, predicate_names
 from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransaction
+from corrigenda_core.persistence.slot_store import CaseRowVersions
 from corrigenda_core.persistence.transaction import Committed, Transaction, TransactionRunner
 from corrigenda_core.policy.normalisation import decide_predicate_key
 from corrigenda_core.ports.deadline import Deadline
@@ -127,9 +128,13 @@ class Remember:
             )
             answer = present(planned, facts)
             actor = Actor(kind=ActorKind.PROFILE, profile_id=caller.profile_id)
-            SubmissionWriter(transaction, planned, facts, actor=actor, ids=ids.part(_ROW_IDS)).write(
-                answer.SerializeToString(deterministic=True)
+            versions = CaseRowVersions()
+            for look in looks:
+                versions.load(answers, look.number)
+            writer = SubmissionWriter(
+                transaction, planned, facts, actor=actor, ids=ids.part(_ROW_IDS), versions=versions
             )
+            writer.write(answer.SerializeToString(deterministic=True))
             return answer
 
         return await self._runner.run(
