@@ -22,7 +22,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         f"once. Needs {PEPPER_VARIABLE}, as the services have it.",
     )
     parser.add_argument("name", help="the name of the team")
-    parser.add_argument("--admin", default="admin", metavar="NAME", help="the name of the first profile (default: admin)")
+    parser.add_argument("--admin", default="admin", metavar="NAME", help="the name of the first profile ")
     parser.add_argument(
         "--drive-from",
         type=_instant,

@@ -50,9 +50,7 @@ _HARMLESS_KEYS = frozenset({"request_id", "evidence_count", "relationship_count"
 _API_KEY = re.compile(r"cor_[0-9a-z]{8,}(?:_[0-9a-z]+)*", re.IGNORECASE)
 
 
-def configure_logging(
-    *, level: LogLevel, format: LogFormat, process: str, stream: TextIO | None = None
-) -> None:
+def configure_logging(*, level: LogLevel, format: LogFormat, process: str, stream: TextIO | None = None) -> None:
     """Sets up structlog and the standard library's logging for this process.
 
     Args:
@@ -94,9 +92,7 @@ def configure_logging(
     threading.excepthook = lambda hook: _log_uncaught(hook.exc_type, hook.exc_value, hook.exc_traceback)
 
 
-def _log_uncaught(
-    kind: type[BaseException], error: BaseException | None, trace_back: TracebackType | None
-) -> None:
+def _log_uncaught(kind: type[BaseException], error: BaseException | None, trace_back: TracebackType | None) -> None:
     structlog.get_logger().critical("uncaught_exception", exc_info=(kind, error, trace_back))
 
 

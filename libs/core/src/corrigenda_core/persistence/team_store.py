@@ -1,4 +1,4 @@
-"""Makes a team: its row, its clock, its first profile and that profile's key, in one transaction of the migrator's role.
+"""Makes a team: its row, its clock, its first profile and key, in one transaction of the migrator's role.
 
 A team that does not exist yet has no clock row to lock, so this one write goes past `transaction.py`. What it writes is
 outside the ledger; the first revision is the first commit that follows.
