@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
@@ -234,6 +235,26 @@ class TestWithoutASuperuser:
             finally:
                 connection.execute("ALTER ROLE corrigenda_indexer NOCREATEDB")
         assert "GRANT corrigenda_search TO corrigenda_migrator;" in role_statements()
+
+    def test_a_role_that_makes_roles_prepares_everything_but_what_needs_a_superuser(self) -> None:
+        """On a server of its own, where no role of ours is there yet."""
+        with temporary_server() as server, psycopg.connect(server.url, autocommit=True) as superuser:
+            superuser.execute("CREATE ROLE operations LOGIN CREATEROLE PASSWORD 'x'")
+            superuser.execute("CREATE DATABASE corrigenda OWNER operations")
+            parts = urlsplit(server.url)
+            url = urlunsplit(parts._replace(netloc=f"operations:x@{parts.hostname}:{parts.port}", path="/corrigenda"))
+            with pytest.raises(RolesRefused, match="GRANT corrigenda_migrator TO operations"):
+                migrate(url)
+            for name in ("corrigenda_backup", "corrigenda_auditor"):
+                superuser.execute(f"CREATE ROLE {name} LOGIN NOINHERIT BYPASSRLS")
+            with pytest.raises(MigrationRefused, match="CREATE EXTENSION vector SCHEMA public"):
+                migrate(url)
+            with psycopg.connect(url.replace("operations:x", parts.netloc.rpartition("@")[0])) as connection:
+                connection.execute("CREATE EXTENSION vector")
+            migrate(url)
+            with psycopg.connect(url) as connection:
+                found = describe(connection, roles=[role.name for role in ROLES])
+        assert found == SNAPSHOT.read_text(encoding="utf-8")
 
 
 def test_the_folder_is_found_from_the_checkout() -> None:

@@ -79,7 +79,7 @@ def ensure_roles(connection: psycopg.Connection[tuple[object, ...]], passwords: 
     except errors.InsufficientPrivilege as refused:
         raise RolesRefused(
             f"the connecting role may not make the roles of corrigenda ({refused.diag.message_primary}); "
-            f"have a superuser run:\n{role_statements()}"
+            f"have a superuser run:\n{role_statements()}\nGRANT {MIGRATOR} TO {connection.info.user};"
         ) from refused
 
 
@@ -130,7 +130,9 @@ def _ensure_member(connection: psycopg.Connection[tuple[object, ...]], group: st
 
 
 def _ensure_connecting_role_may_migrate(connection: psycopg.Connection[tuple[object, ...]]) -> None:
-    (may,) = connection.execute("SELECT pg_has_role(%s, 'MEMBER')", [MIGRATOR]).fetchone() or (False,)
+    # From 16 on, who made a role is its member without being able to become it.
+    right = "SET" if connection.info.server_version >= 160_000 else "MEMBER"
+    (may,) = connection.execute("SELECT pg_has_role(%s, %s)", [MIGRATOR, right]).fetchone() or (False,)
     if not may:
         connection.execute(f"GRANT {MIGRATOR} TO CURRENT_USER")
 
