@@ -89,7 +89,7 @@ async def test_a_clock_that_jumps_back_never_turns_the_order(ingest: Database, t
         moments.append((await runner.run(team.team_id, lambda tx: write_evidence(tx, team.profiles[0], "x"))).value)
     times = [moment.at for moment in moments]
     assert times == sorted(set(times))
-    assert [later - earlier for earlier, later in itertools.pairwise(times)] == [MICROSECOND] * 3
+    assert [later - earlier for earlier, later in itertools.pairwise(times[1:])] == [MICROSECOND] * 3
 
 
 @pytest.mark.rule("R8.4")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ from enum import Enum
 from typing import Any, Self, TypeVar
 
 import psycopg
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor, AsyncPipeline
 from psycopg.abc import AdaptContext, Buffer
 from psycopg.adapt import Dumper, Loader
 from psycopg.pq import Format
@@ -274,19 +274,38 @@ class Database:
             raise UnsafeRole(f"role {row['role']} can act as {', '.join(row['unsafe'])}, past row-level security")
 
 
-async def run_pipelined(connection: Connection, queries: Sequence[Query]) -> list[list[Row]]:
-    """Sends all queries and waits for all their answers in one round trip; one list of rows for each.
+class RoundTrips:
+    """One transaction's conversation with the server: whole batches, one wait for each."""
 
-    Raises:
-        psycopg.Error: of the first query that failed; the server has skipped all after it.
-    """
-    async with connection.pipeline():
-        cursors = [await send(connection, query) for query in queries]
-    return [await cursor.fetchall() if cursor.description else [] for cursor in cursors]
+    def __init__(self, connection: Connection, pipeline: AsyncPipeline) -> None:
+        self._connection = connection
+        self._pipeline = pipeline
+
+    async def run(self, *queries: Query) -> list[list[Row]]:
+        """Sends all queries and waits for all their answers in one round trip; one list of rows for each.
+
+        Raises:
+            psycopg.Error: of the first query that failed; the server has skipped all after it.
+        """
+        cursors = [await self._send(query) for query in queries]
+        await self._pipeline.sync()
+        return [await cursor.fetchall() if cursor.description else [] for cursor in cursors]
+
+    async def finish(self, *queries: Query) -> None:
+        """Queues the last batch: it is sent, and its errors are raised, when the conversation's context ends."""
+        for query in queries:
+            await self._send(query)
+
+    async def _send(self, query: Query) -> AsyncCursor[Row]:
+        # Statements with a team's id in their text (SET LOCAL takes no parameter) are not worth preparing.
+        prepare = None if query.parameters else False
+        return await self._connection.execute(query.sql.encode(), query.parameters or None, prepare=prepare)
 
 
-async def send(connection: Connection, query: Query) -> psycopg.AsyncCursor[Row]:
-    """Queues one query in a pipeline, or runs it outside of one."""
-    # Statements with a team's id in their text (SET LOCAL takes no parameter) are not worth preparing.
-    prepare = None if query.parameters else False
-    return await connection.execute(query.sql.encode(), query.parameters or None, prepare=prepare)
+@asynccontextmanager
+async def round_trips(connection: Connection) -> AsyncIterator[RoundTrips]:
+    """The conversation of one transaction; leaving it costs the round trip of the batch that `finish` has queued."""
+    # One pipeline for the whole transaction: where a pipeline ends, psycopg sends a flush after the sync, and a server
+    # that has read another message does not watch how long the transaction idles.
+    async with connection.pipeline() as pipeline:
+        yield RoundTrips(connection, pipeline)

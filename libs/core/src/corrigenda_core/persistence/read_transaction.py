@@ -14,7 +14,7 @@ from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence.attempts import RetryPolicy, attempt_on, repeat
-from corrigenda_core.persistence.database import Connection, Database, Row, run_pipelined, send
+from corrigenda_core.persistence.database import Database, RoundTrips, Row, round_trips
 from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.team_clock import ClockReading, TeamClock
 from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
@@ -36,21 +36,21 @@ class ReadTransaction:
     """
 
     def __init__(
-        self, connection: Connection, team_id: TeamId, reading: ClockReading, prefetched: Mapping[str, list[Row]]
+        self, trips: RoundTrips, team_id: TeamId, reading: ClockReading, prefetched: Mapping[str, list[Row]]
     ) -> None:
-        self._connection = connection
+        self._trips = trips
         self.team_id = team_id
         self.reading = reading
         self.prefetched = prefetched
 
     async def fetch(self, query: Query) -> list[Row]:
         """The rows of one query; one round trip."""
-        cursor = await send(self._connection, query)
-        return await cursor.fetchall() if cursor.description else []
+        (rows,) = await self._trips.run(query)
+        return rows
 
     async def fetch_all(self, *queries: Query) -> list[list[Row]]:
         """The rows of several queries in one round trip."""
-        return await run_pipelined(self._connection, queries)
+        return await self._trips.run(*queries)
 
 
 Read = Callable[[ReadTransaction], T | Awaitable[T]]
@@ -115,38 +115,38 @@ class ReadRunner:
         deadline: Deadline,
     ) -> T:
         async def attempt() -> T:
-            async with self._database.connection(deadline) as connection, attempt_on(connection):
-                return await self._attempt(connection, team_id, read, first, min_revision, settle)
+            async with (
+                self._database.connection(deadline) as connection,
+                attempt_on(connection),
+                round_trips(connection) as trips,
+            ):
+                return await self._attempt(trips, team_id, read, first, min_revision, settle)
 
         return await repeat(attempt, self._database, self._retries, deadline)
 
     async def _attempt(
         self,
-        connection: Connection,
+        trips: RoundTrips,
         team_id: TeamId,
         read: Read[T],
         first: Sequence[Query],
         min_revision: int,
         settle: Instant | None,
     ) -> T:
-        answers = await run_pipelined(connection, first)
+        answers = await trips.run(*first)
         reading = self._clock.reading(answers[2], answers[3])
         if settle is not None and not _is_closed(reading, settle):
-            await run_pipelined(connection, [_COMMIT])
-            await self._settle(connection, team_id, settle)
-            answers = await run_pipelined(connection, first)
+            await trips.run(_COMMIT)
+            await trips.run(_BEGIN_SETTLING, self._clock.set_team(team_id), self._clock.settle(settle), _COMMIT)
+            answers = await trips.run(*first)
             reading = self._clock.reading(answers[2], answers[3])
         _require_revision(reading, min_revision)
         prefetched = {query.name: rows for query, rows in zip(first[4:], answers[4:], strict=True)}
-        result = read(ReadTransaction(connection, team_id, reading, prefetched))
+        result = read(ReadTransaction(trips, team_id, reading, prefetched))
         value: T = await result if inspect.isawaitable(result) else result
         # COMMIT, because after a ROLLBACK the driver forgets what it has prepared.
-        await run_pipelined(connection, [_COMMIT])
+        await trips.finish(_COMMIT)
         return value
-
-    async def _settle(self, connection: Connection, team_id: TeamId, instant: Instant) -> None:
-        steps = [_BEGIN_SETTLING, self._clock.set_team(team_id), self._clock.settle(instant), _COMMIT]
-        await run_pipelined(connection, steps)
 
 
 def _is_closed(reading: ClockReading, instant: Instant) -> bool:

@@ -18,10 +18,9 @@ from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.domain.time import Moment
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.attempts import Progress, RetryPolicy, attempt_on, repeat
-from corrigenda_core.persistence.database import Connection, Database, Row, run_pipelined, send
+from corrigenda_core.persistence.database import Database, RoundTrips, Row, round_trips
 from corrigenda_core.persistence.idempotency import (
     IdempotencyRequest,
-    StoredResponse,
     find_response,
     record_response,
     replay,
@@ -73,9 +72,9 @@ class Transaction:
     """
 
     def __init__(
-        self, connection: Connection, team_id: TeamId, reading: ClockReading, prefetched: Mapping[str, list[Row]]
+        self, trips: RoundTrips, team_id: TeamId, reading: ClockReading, prefetched: Mapping[str, list[Row]]
     ) -> None:
-        self._connection = connection
+        self._trips = trips
         self._revisions: list[_Revision] = []
         self._writes: list[Query] = []
         self.team_id = team_id
@@ -84,8 +83,8 @@ class Transaction:
 
     async def fetch(self, query: Query) -> list[Row]:
         """Rows that were not prefetched; costs a round trip while the whole team waits."""
-        cursor = await send(self._connection, query)
-        return await cursor.fetchall() if cursor.description else []
+        (rows,) = await self._trips.run(query)
+        return rows
 
     def next_moment(self, actor: Actor, change_kind: str) -> Moment:
         """Begins a revision, to which the writes that follow belong; the first one is later than everything closed.
@@ -287,7 +286,10 @@ class TransactionRunner:
 
         async def attempt() -> Committed[T]:
             async with self._database.connection(deadline) as connection, attempt_on(connection) as progress:
-                return await self._attempt(connection, progress, team_id, plan, first, idempotency)
+                async with round_trips(connection) as trips:
+                    answer = await self._attempt(trips, progress, team_id, plan, first, idempotency)
+                self._failpoints.reached(Failpoint.AFTER_COMMIT_BEFORE_REPLY)
+                return answer
 
         async with self._queue.turn(team_id, deadline):
             # With a record, the next attempt waits for the clock row that an unfinished commit still holds; then the
@@ -305,41 +307,35 @@ class TransactionRunner:
 
     async def _attempt(
         self,
-        connection: Connection,
+        trips: RoundTrips,
         progress: Progress,
         team_id: TeamId,
         plan: Plan[T],
         first: Sequence[Query],
         idempotency: IdempotencyRequest[T] | None,
     ) -> Committed[T]:
-        answers = await run_pipelined(connection, first)
+        answers = await trips.run(*first)
         self._failpoints.reached(Failpoint.AFTER_BEGIN)
         reading = self._clock.reading(answers[2], answers[3])
         if idempotency and (stored := stored_response(answers[4])):
-            return await self._replay(connection, idempotency, stored)
+            await trips.finish(_COMMIT)
+            return Committed(value=replay(idempotency, stored), revision=stored.revision, replayed=True)
         prefetched = {query.name: rows for query, rows in zip(first[4:], answers[4:], strict=True)}
-        transaction = Transaction(connection, team_id, reading, prefetched)
+        transaction = Transaction(trips, team_id, reading, prefetched)
         value = await _planned(plan, transaction)
         self._failpoints.reached(Failpoint.BETWEEN_ROUND_TRIPS)
         writes = transaction._closing_writes(self._clock, idempotency, value)
         progress.commit_sent = True
-        await self._commit(connection, writes)
-        self._failpoints.reached(Failpoint.AFTER_COMMIT_BEFORE_REPLY)
+        await self._commit(trips, writes)
         return Committed(value=value, revision=transaction._last_moment().revision)
 
-    async def _replay(
-        self, connection: Connection, request: IdempotencyRequest[T], stored: StoredResponse
-    ) -> Committed[T]:
-        value = replay(request, stored)
-        await run_pipelined(connection, [_COMMIT])
-        return Committed(value=value, revision=stored.revision, replayed=True)
-
-    async def _commit(self, connection: Connection, writes: Sequence[Query]) -> None:
-        if self._failpoints is not UNARMED:
-            await run_pipelined(connection, writes)
-            self._failpoints.reached(Failpoint.BEFORE_COMMIT)
-            writes = ()
-        await run_pipelined(connection, [*writes, _COMMIT])
+    async def _commit(self, trips: RoundTrips, writes: Sequence[Query]) -> None:
+        if self._failpoints is UNARMED:
+            await trips.finish(*writes, _COMMIT)
+            return
+        await trips.run(*writes)
+        self._failpoints.reached(Failpoint.BEFORE_COMMIT)
+        await trips.finish(_COMMIT)
 
 
 async def _planned(plan: Plan[T], transaction: Transaction) -> T:

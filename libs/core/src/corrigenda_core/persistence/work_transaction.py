@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.persistence.attempts import RetryPolicy, attempt_on, repeat
-from corrigenda_core.persistence.database import Connection, Database, Row, run_pipelined
+from corrigenda_core.persistence.database import Database, RoundTrips, Row, round_trips
 from corrigenda_core.persistence.ledger import ledgered_targets
 from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.team_clock import TeamClock
@@ -28,8 +28,8 @@ class WorkTransaction:
         prefetched: rows of the prefetched queries by name.
     """
 
-    def __init__(self, connection: Connection, team_id: TeamId, prefetched: Mapping[str, list[Row]]) -> None:
-        self._connection = connection
+    def __init__(self, trips: RoundTrips, team_id: TeamId, prefetched: Mapping[str, list[Row]]) -> None:
+        self._trips = trips
         self.team_id = team_id
         self.prefetched = prefetched
 
@@ -41,7 +41,7 @@ class WorkTransaction:
         """
         for query in queries:
             _refuse_ledgered(query)
-        return await run_pipelined(self._connection, queries)
+        return await self._trips.run(*queries)
 
 
 Work = Callable[[WorkTransaction], T | Awaitable[T]]
@@ -76,13 +76,17 @@ class WorkRunner:
         first = [_BEGIN, self._clock.set_team(team_id), *prefetch]
 
         async def attempt() -> T:
-            async with self._database.connection(deadline) as connection, attempt_on(connection) as progress:
-                answers = await run_pipelined(connection, first)
+            async with (
+                self._database.connection(deadline) as connection,
+                attempt_on(connection) as progress,
+                round_trips(connection) as trips,
+            ):
+                answers = await trips.run(*first)
                 prefetched = {query.name: rows for query, rows in zip(first[2:], answers[2:], strict=True)}
-                result = work(WorkTransaction(connection, team_id, prefetched))
+                result = work(WorkTransaction(trips, team_id, prefetched))
                 value: T = await result if inspect.isawaitable(result) else result
                 progress.commit_sent = True
-                await run_pipelined(connection, [_COMMIT])
+                await trips.finish(_COMMIT)
                 return value
 
         return await self._database.within(deadline, repeat(attempt, self._database, self._retries, deadline))
