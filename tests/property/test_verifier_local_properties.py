@@ -31,7 +31,7 @@ from corrigenda_core.providers.verifier_local import LocalVerifier
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-COUNT = 2000 if os.environ.get("CORRIGENDA_TEST_TIER") == "full" else 150
+COUNT = 2000 if os.environ.get("CORRIGENDA_TEST_TIER") == "full" else 60
 ENTAILED, CONTRADICTED, INSUFFICIENT = VerificationVerdict
 
 

@@ -183,29 +183,40 @@ class _Request:
 
 
 class _VectorCache:
-    """The vectors of the short texts used last; safe to use from several threads."""
+    """The vectors of the short texts used last, under their hashes: no text outlives its request here.
+
+    Safe to use from several threads.
+    """
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._vectors: OrderedDict[str, Vector] = OrderedDict()
+        self._vectors: OrderedDict[bytes, Vector] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, text: str) -> Vector | None:
+        if len(text) > MAX_CACHED_TEXT_CODE_POINTS:
+            return None
+        key = self._key(text)
         with self._lock:
-            vector = self._vectors.get(text)
+            vector = self._vectors.get(key)
             if vector is not None:
-                self._vectors.move_to_end(text)
+                self._vectors.move_to_end(key)
             return vector
 
     def put(self, text: str, vector: Vector) -> None:
         if len(text) > MAX_CACHED_TEXT_CODE_POINTS:
             return
+        key = self._key(text)
         with self._lock:
             # A row is a view that would keep its whole batch alive.
-            self._vectors[text] = vector.copy()
-            self._vectors.move_to_end(text)
+            self._vectors[key] = vector.copy()
+            self._vectors.move_to_end(key)
             if len(self._vectors) > self._capacity:
                 self._vectors.popitem(last=False)
+
+    @staticmethod
+    def _key(text: str) -> bytes:
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 class _Model:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from enum import Enum, auto
+from functools import lru_cache
 
 from corrigenda_core.domain.objects import ValueObject, ValueType
 from corrigenda_core.ports.providers import MentionedEntity, PredicateWords
@@ -44,6 +45,7 @@ _IRREGULAR = {"has": "have", "does": "do", "goes": "go"}
 _VOWELS = frozenset("aeiou")
 
 
+@lru_cache(maxsize=1024)
 def phrases(predicate: PredicateWords) -> tuple[Phrase, ...]:
     """Every form of a predicate's key and aliases, the registered ones first.
 

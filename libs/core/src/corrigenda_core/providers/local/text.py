@@ -99,13 +99,15 @@ def normal_words(text: str) -> tuple[str, ...]:
 
 
 def _norm(text: str) -> str:
+    if text.isascii():
+        return text.lower()
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     visible = "".join(character for character in folded if unicodedata.category(character) != "Cf")
     return visible.replace("\u2019", "'").replace("\u02bc", "'").replace("\u2010", "-").replace("\u2011", "-")
 
 
 def _is_letter(character: str) -> bool:
-    return character == "_" or unicodedata.category(character)[0] in "LNM"
+    return character.isalnum() or character == "_" or unicodedata.category(character)[0] in "LNM"
 
 
 def _words(content: str) -> Iterator[Word]:
