@@ -87,6 +87,21 @@ class SlotLedger:
         decision_id = decisions[0].decision_id if decisions else None
         return self.commit(plan_refold(self.view, after, self.context(), reason, decision_id))
 
+    def replace_statements(self, statements: Iterable[Statement]) -> Changes:
+        """Replaces statements by what they are now, as a change of their supports does."""
+        now = {statement.statement_id: statement for statement in statements}
+        after = replace(
+            self.view,
+            statements=tuple(now.get(s.statement_id, s) for s in self.view.statements),
+            supports=tuple(
+                s if s.statement_id is None else replace(s, effective=now[s.statement_id].effective)
+                for s in self.view.supports
+            ),
+        )
+        changes = plan_refold(self.view, after, self.context(), "support")
+        self.views[-1] = replace(self.view, statements=after.statements, supports=after.supports)
+        return self.commit(changes)
+
     def retract(self, *names: str) -> Changes:
         """Takes statements out as never true."""
         return self.decide(
