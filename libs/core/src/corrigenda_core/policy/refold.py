@@ -43,7 +43,8 @@ def plan_owner_refold(
 
     Args:
         view_before: the slot with its rows, and the statements' rows, as they stand.
-        view_after: the same rows with the statements, supports and decisions that are to stand.
+        view_after: the same rows with the statements, supports and decisions that are to stand. A revert also puts
+            the statements back to the rows that carried them before the decision, so that these get them back.
         owner_id: whose slot it is.
         context: the commit. Ids 0.. name new rows, those of parts 1 to 3 transitions, references and items.
         reason: the reason code of every transition.
@@ -58,7 +59,7 @@ def plan_owner_refold(
     timeline = fold_slot(
         view_after.predicate, [s for s in view_after.statements if s.owner_id == owner_id], view_after.decisions
     )
-    rows = plan_row_changes(view_after, owner_id, timeline, context, cause)
+    rows = plan_row_changes(view_before, view_after, owner_id, timeline, context, cause)
     return Refold(
         timeline=timeline,
         rows=rows,
@@ -67,7 +68,7 @@ def plan_owner_refold(
             transitions=rows.transitions,
             carriages=rows.carriages,
             decisions=added,
-            references=plan_own_references(view_after, timeline, rows, context, cause),
+            references=plan_own_references(view_before, timeline, rows, context, cause),
             items=plan_own_items(view_after, owner_id, timeline, rows, context, cause),
         ),
     )
@@ -92,7 +93,8 @@ def plan_refold(
 
     Args:
         view_before: the slot with its rows, and the statements' rows, as they stand.
-        view_after: the same rows with the statements, supports and decisions that are to stand.
+        view_after: the same rows with the statements, supports and decisions that are to stand, as in
+            `plan_owner_refold`.
         context: the commit; each owner gets a part of the ids.
         reason: the reason code of every transition.
         decision_id: the decision that was taken, if one was.

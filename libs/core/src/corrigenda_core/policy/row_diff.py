@@ -51,7 +51,7 @@ class RowChanges:
 
 
 def plan_row_changes(
-    view: SlotView, owner_id: ProfileId, timeline: Timeline, context: PlanContext, cause: Cause
+    before: SlotView, view: SlotView, owner_id: ProfileId, timeline: Timeline, context: PlanContext, cause: Cause
 ) -> RowChanges:
     """Compares an owner's rows with a timeline; rows that say it already stay as they are (R4.1).
 
@@ -59,24 +59,34 @@ def plan_row_changes(
     episodes of a timeline do, and every episode has exactly one row.
 
     Args:
-        view: the slot with all statements, supports and decisions that the timeline was folded from; rows and the
-            statements' rows are still those of before.
+        before: the slot with the rows that carry its statements now.
+        view: the same rows, and all statements, supports and decisions that the timeline was folded from. Its
+            statements name the rows that they shall keep if they can: those of before, or whatever they are put back
+            to by a revert.
         owner_id: whose rows change; nobody else's do.
         timeline: the fold of the owner's statements.
         context: the commit; its ids 0.. name new rows, those of part 1 transitions.
         cause: why.
     """
-    return _RowDiff(view, owner_id, timeline, context, cause).changes()
+    return _RowDiff(before, view, owner_id, timeline, context, cause).changes()
 
 
 class _RowDiff:
     def __init__(
-        self, view: SlotView, owner_id: ProfileId, timeline: Timeline, context: PlanContext, cause: Cause
+        self,
+        before: SlotView,
+        view: SlotView,
+        owner_id: ProfileId,
+        timeline: Timeline,
+        context: PlanContext,
+        cause: Cause,
     ) -> None:
         self._view, self._timeline, self._context, self._cause = view, timeline, context, cause
         self._owner_id = owner_id
         self._statements = [s for s in view.statements if s.owner_id == owner_id]
         self._by_id = {statement.statement_id: statement for statement in self._statements}
+        self._carriers_before = _carriers(before.statements)
+        self._carrying_before = set(self._carriers_before.values())
         self._rows = [row for row in view.rows if row.owner_id == owner_id]
         self._removed = {removal.statement_id: removal for removal in timeline.removed}
         self._supports: dict[StatementId, list[Support]] = {}
@@ -87,13 +97,9 @@ class _RowDiff:
     def changes(self) -> RowChanges:
         identity = decide_row_identity(self._timeline, self._rows, self._statements)
         ids = self._row_ids(identity)
-        carriers = {s.statement_id: s.relationship_id for s in self._statements if s.relationship_id is not None}
-        carriages = []
+        carriers = _carriers(self._statements)
         for part, relationship_id in zip(identity, ids, strict=True):
-            for statement_id in part.statement_ids:
-                if carriers.get(statement_id) != relationship_id:
-                    carriages.append(Carriage(statement_id=statement_id, relationship_id=relationship_id))
-                    carriers[statement_id] = relationship_id
+            carriers.update((statement_id, relationship_id) for statement_id in part.statement_ids)
         after = [self._row_of_part(part, row_id) for part, row_id in zip(identity, ids, strict=True)]
         carried: dict[RelationshipId, list[StatementId]] = {}
         for statement_id, relationship_id in carriers.items():
@@ -103,7 +109,7 @@ class _RowDiff:
             for row in self._rows
             if row.relationship_id not in ids
         ]
-        return self._compared(after, carriages, carriers)
+        return self._compared(after, carriers)
 
     def _row_ids(self, identity: Iterable[RowOfPart]) -> list[RelationshipId]:
         fresh = 0
@@ -156,7 +162,7 @@ class _RowDiff:
 
     def _row_without_part(self, row: Relationship, carried: Sequence[StatementId]) -> Relationship:
         """A row whose statements are all outside the timeline, or now carried by other rows."""
-        if not any(statement.relationship_id == row.relationship_id for statement in self._statements):
+        if not carried and row.relationship_id not in self._carrying_before:
             return row
         return self._outside(row, carried)
 
@@ -200,12 +206,7 @@ class _RowDiff:
     def _supports_of(self, statement_ids: Collection[StatementId]) -> list[Support]:
         return [support for statement_id in statement_ids for support in self._supports.get(statement_id, ())]
 
-    def _compared(
-        self,
-        after: Iterable[Relationship],
-        carriages: Sequence[Carriage],
-        carriers: Mapping[StatementId, RelationshipId],
-    ) -> RowChanges:
+    def _compared(self, after: Iterable[Relationship], carriers: Mapping[StatementId, RelationshipId]) -> RowChanges:
         before = {row.relationship_id: row for row in self._rows}
         rows: list[Relationship] = []
         changed: list[Relationship] = []
@@ -223,7 +224,11 @@ class _RowDiff:
         return RowChanges(
             relationships=tuple(changed),
             transitions=tuple(transitions),
-            carriages=tuple(carriages),
+            carriages=tuple(
+                Carriage(statement_id=statement_id, relationship_id=relationship_id)
+                for statement_id, relationship_id in carriers.items()
+                if self._carriers_before.get(statement_id) != relationship_id
+            ),
             rows=tuple(rows),
             carriers=carriers,
         )
@@ -256,6 +261,10 @@ def decide_row_state(row: Relationship) -> RowState:
         start_basis=row.start_basis,
         end_basis=row.end_basis,
     )
+
+
+def _carriers(statements: Iterable[Statement]) -> dict[StatementId, RelationshipId]:
+    return {s.statement_id: s.relationship_id for s in statements if s.relationship_id is not None}
 
 
 def _start(validity: Validity) -> Instant | None:

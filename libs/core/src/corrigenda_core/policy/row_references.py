@@ -28,7 +28,7 @@ def plan_own_references(
     that is left without statements points at the row that carries its oldest one now (`merged_into`).
 
     Args:
-        view: the slot with the rows, and the statements' rows, of before.
+        view: the slot of before.
         timeline: the fold that the rows say now.
         changes: the change of rows.
         context: the commit; the ids of part 2 name references.

@@ -87,6 +87,21 @@ class SlotLedger:
         decision_id = decisions[0].decision_id if decisions else None
         return self.commit(plan_refold(self.view, after, self.context(), reason, decision_id))
 
+    def replace_statements(self, statements: Iterable[Statement]) -> Changes:
+        """Replaces statements by what they are now, as a change of their supports does."""
+        now = {statement.statement_id: statement for statement in statements}
+        after = replace(
+            self.view,
+            statements=tuple(now.get(s.statement_id, s) for s in self.view.statements),
+            supports=tuple(
+                s if s.statement_id is None else replace(s, effective=now[s.statement_id].effective)
+                for s in self.view.supports
+            ),
+        )
+        changes = plan_refold(self.view, after, self.context(), "support")
+        self.views[-1] = replace(self.view, statements=after.statements, supports=after.supports)
+        return self.commit(changes)
+
     def retract(self, *names: str) -> Changes:
         """Takes statements out as never true."""
         return self.decide(
@@ -102,9 +117,19 @@ class SlotLedger:
         )
 
     def revert(self, *decision_ids: str) -> Changes:
-        """Takes decisions back."""
-        standing = tuple(d for d in self.view.decisions if d.decision_id not in decision_ids)
-        after = replace(self.view, decisions=standing)
+        """Takes decisions back (nothing, if none is named), and the statements to the rows that carried them before."""
+        if not decision_ids:
+            return Changes()
+        taken = next(n for n, v in enumerate(self.views) if any(d.decision_id in decision_ids for d in v.decisions))
+        earlier = self.views[taken - 1]
+        rows = {statement.statement_id: statement.relationship_id for statement in earlier.statements}
+        after = replace(
+            self.view,
+            decisions=tuple(d for d in self.view.decisions if d.decision_id not in decision_ids),
+            statements=tuple(
+                replace(s, relationship_id=rows.get(s.statement_id, s.relationship_id)) for s in self.view.statements
+            ),
+        )
         return self.commit(plan_refold(self.view, after, self.context(), "revert"))
 
     def row_id(self, name: str) -> RelationshipId:

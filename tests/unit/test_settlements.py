@@ -1,0 +1,263 @@
+"""What placement decides beyond the fold: the policy close, corrections, duplicates, and closings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from corrigenda_core.domain.changes import OutcomeKind
+from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.ids import ConflictId, DecisionId, ProfileId
+from corrigenda_core.domain.predicates import Predicate, SameMomentPolicy
+from corrigenda_core.domain.relationships import Closing, ReferenceKind
+from corrigenda_core.domain.time import TextSpan, TimeBasis
+from corrigenda_core.testing.slot_ledger import SlotLedger, support_of
+from corrigenda_core.testing.slots import day, predicate, said
+
+HOLD = predicate()
+COMPETE = predicate(same_moment=SameMomentPolicy.COMPETE)
+CLOSE = predicate(same_moment=SameMomentPolicy.CLOSE)
+
+
+def placed(*lines: str, by: Predicate = HOLD) -> SlotLedger:
+    ledger = SlotLedger(by)
+    for line in lines:
+        ledger.place(line)
+    return ledger
+
+
+def closing(ledger: SlotLedger, name: str, at: str, **more: bool | ConflictId) -> Closing:
+    """The closing of the row that carries a statement."""
+    row = ledger.row(name)
+    carried = tuple(s.statement_id for s in ledger.view.statements if s.relationship_id == row.relationship_id)
+    made = Closing(
+        decision_id=DecisionId(f"close-{name}"),
+        relationship_id=row.relationship_id,
+        facet=row.facet,
+        object_key=row.object.key,
+        polarity=row.polarity,
+        at=day(at),
+        statement_ids=carried,
+        basis=TimeBasis.STATED_TIME,
+    )
+    return replace(made, **more)
+
+
+@pytest.mark.rule("R4.10")
+@pytest.mark.parametrize(
+    ("lines", "kind", "rows"),
+    [
+        pytest.param(["main @1 Jan", "release @1 May"], OutcomeKind.CLOSED,
+                     ["main ..1 Jun superseded", "release 1 Jun.. active"], id="both-unknown"),
+        pytest.param(["main 1 Jan", "release @1 May"], OutcomeKind.CLOSED,
+                     ["main 1 Jan..1 Jun superseded", "release 1 Jun.. active"], id="it-has-no-start"),
+        pytest.param(["main @1 May", "release 1 Mar"], OutcomeKind.CLOSED,
+                     ["main ..1 Mar superseded", "release 1 Mar.. active"], id="the-other-has-none"),
+        pytest.param(["main 1 Jan", "main @1 May", "release 1 Mar"], OutcomeKind.CLOSED,
+                     ["main 1 Jan..1 Mar superseded", "release 1 Mar.. active"], id="a-witness-without-a-start"),
+        pytest.param(["main 1 Mar", "release 1 Mar"], OutcomeKind.COMPETING,
+                     ["main 1 Mar.. competing", "release 1 Mar.. competing"], id="equal-starts-compete"),
+        pytest.param(["main 1 Jan", "release..15 May @1 May"], OutcomeKind.COMPETING,
+                     ["main 1 Jan.. competing", "release 1 Jan..15 May competing"], id="it-had-ended-by-then"),
+    ],
+)  # fmt: skip
+def test_close_settles_what_it_can(lines: list[str], kind: OutcomeKind, rows: list[str]) -> None:
+    ledger = SlotLedger(CLOSE)
+    for line in lines:
+        outcome = ledger.place(line)
+    assert outcome.kind is kind
+    assert ledger.rows() == rows
+
+
+@pytest.mark.rule("R4.15")
+def test_a_closing_of_the_policy_holds_only_while_its_statement_stands() -> None:
+    ledger = placed("main @1 May", "release 1 Mar", by=CLOSE)
+    (transition,) = [t for t in ledger.last.transitions if t.closing is not None]
+    assert transition.relationship_id == ledger.row_id("s0")
+    assert [r.kind for r in ledger.last.references] == [ReferenceKind.REPLACES]
+    ledger.retract("s1")
+    assert ledger.rows() == ["main .. active", "release 1 Mar.. retracted"]
+
+
+@pytest.mark.rule("R4.16b")
+@pytest.mark.parametrize(
+    ("before", "line", "rows"),
+    [
+        pytest.param(["gold 1 Mar"], "silver", ["gold nothing at 1 Mar superseded", "silver 1 Mar.. active"],
+                     id="takes-its-start"),
+        pytest.param(["gold"], "silver", ["gold nothing superseded", "silver .. active"], id="an-unbounded-start"),
+        pytest.param(["gold 1 Mar"], "silver 1 Apr", ["gold nothing at 1 Mar superseded", "silver 1 Apr.. active"],
+                     id="has-a-start-of-its-own"),
+        pytest.param(["bronze 1 Jan", "gold 1 Mar"], "silver 1 Apr",
+                     ["bronze 1 Jan..1 Apr superseded", "gold nothing at 1 Mar superseded", "silver 1 Apr.. active"],
+                     id="what-it-alone-had-ended-comes-back"),
+        pytest.param(["gold 1 Mar", "iron 1 May"], "silver 1 Apr",
+                     ["gold 1 Mar..1 Apr superseded", "iron 1 May.. active", "silver 1 Apr..1 May superseded"],
+                     id="another-value-starts-later"),
+        pytest.param(["gold 1 Mar", "iron 1 May"], "silver",
+                     ["gold nothing at 1 Mar superseded", "iron 1 May.. active", "silver 1 Mar..1 May superseded"],
+                     id="in-its-place-before-a-later-one"),
+        pytest.param(["gold", "iron 1 Jul"], "silver",
+                     ["gold nothing superseded", "iron 1 Jul.. active", "silver ..1 Jul superseded"],
+                     id="in-an-unbounded-place"),
+        pytest.param(["gold 1 Mar"], "silver..1 May",
+                     ["gold nothing at 1 Mar superseded", "silver 1 Mar..1 May active"],
+                     id="nothing-comes-back-after-its-end"),
+        pytest.param(["gold 1 Mar"], "gold 1 Apr", ["gold nothing at 1 Mar superseded", "gold 1 Apr.. active"],
+                     id="the-same-value-at-another-time"),
+    ],
+)  # fmt: skip
+def test_a_correction_takes_the_place_of_its_target(before: list[str], line: str, rows: list[str]) -> None:
+    ledger = placed(*before)
+    corrected = "s0" if before[0].startswith("gold") else "s1"
+    target = ledger.row_id(corrected)
+    outcome = ledger.place(line, corrects=corrected)
+    assert (outcome.kind, outcome.rule) == (OutcomeKind.CORRECTED, "R4.16b")
+    assert ledger.rows() == rows
+    assert (ReferenceKind.CORRECTS, target) in [(r.kind, r.target_id) for r in ledger.last.references]
+
+
+@pytest.mark.rule("R4.16b", "R4.17")
+def test_only_a_revert_brings_the_target_back() -> None:
+    ledger = placed("bronze 1 Jan", "gold 1 Mar")
+    before = ledger.rows()
+    ledger.place("silver 1 Mar", corrects="s1")
+    ledger.retract("s2")
+    assert ledger.rows() == ["bronze 1 Jan.. active", "gold nothing at 1 Mar superseded", "silver 1 Mar.. retracted"]
+    (decision_id,) = {d.decision_id for d in ledger.view.decisions if d.decision_id != "retract-s2"}
+    ledger.revert(decision_id)
+    assert ledger.rows()[:2] == before
+
+
+@pytest.mark.rule("R4.16b")
+@pytest.mark.parametrize(
+    ("before", "line", "reason"),
+    [
+        (["gold 1 Mar..1 Apr"], "silver 1 Apr", Reason.INVALID_FIELD),
+        (["gold 1 Mar"], "silver 1 Jan..1 Mar", Reason.INVALID_FIELD),
+        (["gold 1 Mar !crm"], "silver 1 Mar", Reason.SYSTEM_OF_RECORD),
+        (["gold 1 Mar !crm"], "silver 1 Mar !erp", Reason.SYSTEM_OF_RECORD),
+    ],
+)
+def test_a_correction_needs_a_target_that_it_may_replace(before: list[str], line: str, reason: Reason) -> None:
+    ledger = placed(*before)
+    with pytest.raises(Refusal) as refused:
+        ledger.place(line, corrects="s0")
+    assert refused.value.reason is reason
+
+
+@pytest.mark.rule("R4.12")
+def test_the_same_text_again_changes_nothing_and_revives_nothing() -> None:
+    ledger = placed("gold 1 Mar")
+    for prepare in (lambda: None, lambda: ledger.retract("s0")):
+        prepare()
+        before = ledger.view
+        again = said("gold 1 Mar", first=7)[0]
+        outcome = ledger.place_statement(again, support_of(again, fragment="text-s0"))
+        assert (outcome.kind, outcome.relationship_id) == (OutcomeKind.DUPLICATE, ledger.row_id("s0"))
+        assert ledger.view == before
+
+
+@pytest.mark.rule("R4.12")
+@pytest.mark.parametrize(
+    ("line", "fragment", "span", "kind"),
+    [
+        ("gold 1 Apr", "text-s0", (0, 9), OutcomeKind.DUPLICATE),
+        ("gold 1 Apr", "text-s0", (20, 29), OutcomeKind.CORROBORATED),
+        ("gold 1 Apr", "text-other", (0, 9), OutcomeKind.CORROBORATED),
+        ("silver 1 Apr", "text-s0", (0, 9), OutcomeKind.SUPERSEDED),
+    ],
+)
+def test_only_the_same_passage_about_the_same_value_is_a_duplicate(
+    line: str, fragment: str, span: tuple[int, int], kind: OutcomeKind
+) -> None:
+    ledger = SlotLedger(HOLD)
+    first, second = said("gold 1 Mar", line)
+    ledger.place_statement(first, replace(support_of(first), spans=(TextSpan(start=0, end=12),)))
+    support = replace(support_of(second, fragment=fragment), spans=(TextSpan(start=span[0], end=span[1]),))
+    assert ledger.place_statement(second, support).kind is kind
+
+
+@pytest.mark.rule("R4.12")
+def test_what_has_ended_or_been_taken_out_corroborates_nothing() -> None:
+    ledger = placed("gold 1 Mar..1 Apr")
+    assert ledger.place("gold 1 Apr").kind is OutcomeKind.INSERTED
+    ledger.retract("s1")
+    assert ledger.place("gold 1 Apr").kind is OutcomeKind.INSERTED
+    assert ledger.rows() == ["gold 1 Mar..1 Apr active", "gold 1 Apr.. retracted", "gold 1 Apr.. active"]
+
+
+@pytest.mark.rule("R4.15")
+@pytest.mark.parametrize(
+    ("lines", "at", "rows"),
+    [
+        pytest.param(["x 1 Jan"], "1 Mar", ["x 1 Jan..1 Mar superseded"], id="ends-the-run"),
+        pytest.param(["x 1 Jan"], "1 Jan", ["x nothing at 1 Jan superseded"], id="closes-to-nothing"),
+        pytest.param(["x"], "1 Mar", ["x ..1 Mar superseded"], id="an-unbounded-run"),
+        pytest.param(["x 1 Jan", "x @1 Jun"], "1 Mar", ["x 1 Jan..1 Mar superseded"], id="with-a-later-witness"),
+        pytest.param(["x 1 Mar", "x @1 Jun"], "1 Jan", ["x nothing at 1 Mar superseded"], id="all-of-a-row-leave"),
+        pytest.param(["x 1 Jan..1 Feb", "x @1 Jun"], "1 Mar",
+                     ["x 1 Jan..1 Feb active", "x nothing at 1 Jun superseded"], id="closed-before-it-began-again"),
+    ],
+)  # fmt: skip
+def test_a_closing_ends_what_was_in_force_before_it(lines: list[str], at: str, rows: list[str]) -> None:
+    ledger = placed(*lines)
+    ledger.decide(closing(ledger, f"s{len(lines) - 1}", at))
+    assert ledger.rows() == rows
+
+
+@pytest.mark.rule("R4.15")
+def test_a_closing_ends_its_value_whatever_carries_it_by_then_and_new_statements_begin_again() -> None:
+    ledger = placed("x 1 Jan")
+    ledger.decide(closing(ledger, "s0", "1 Mar"))
+    assert ledger.place("x 1 Feb").kind is OutcomeKind.CORROBORATED
+    assert ledger.rows() == ["x 1 Jan..1 Mar superseded"]
+    ledger.retract("s0")
+    assert ledger.rows() == ["x 1 Feb..1 Mar superseded"]
+    ledger.place("x 1 Mar")
+    assert ledger.rows() == ["x 1 Feb..1 Mar superseded", "x 1 Mar.. active"]
+
+
+@pytest.mark.rule("R4.15", "R7.16")
+def test_folding_reads_the_closing_of_a_case_as_the_case_wrote_it() -> None:
+    ledger = placed("x 1 Jan..1 Feb", "y 1 Mar", "z 1 Mar", by=COMPETE)
+    case = ConflictId("case")
+    ledger.decide(closing(ledger, "s0", "1 Jun", conflict_id=case), closing(ledger, "s1", "1 Apr", conflict_id=case))
+    assert ledger.rows() == ["x 1 Jan..1 Feb superseded", "y 1 Mar..1 Apr superseded", "z 1 Mar.. competing"]
+
+
+@pytest.mark.rule("R4.15")
+def test_a_closing_does_not_touch_a_record_that_it_was_not_made_for() -> None:
+    ledger = placed("x 1 Jan")
+    ledger.decide(closing(ledger, "s0", "1 Mar"))
+    ledger.place("x 1 Feb !crm")
+    assert ledger.rows() == ["x 1 Jan.. active"]
+
+
+@pytest.mark.rule("R4.3")
+def test_a_row_without_effective_support_waits_and_comes_back() -> None:
+    ledger = placed("x 1 Jan", "y 1 Mar")
+    lost = [replace(s, effective=s.statement_id != "s1") for s in ledger.view.statements]
+    before = ledger.rows()
+    ledger.replace_statements(lost)
+    assert ledger.rows() == ["x 1 Jan.. active", "y 1 Mar.. pending_evidence"]
+    ledger.replace_statements([replace(s, effective=True) for s in lost])
+    assert ledger.rows() == before
+
+
+@pytest.mark.rule("R4.3")
+def test_a_statement_that_never_had_support_gets_a_row_that_waits() -> None:
+    ledger = SlotLedger(HOLD)
+    statement = replace(said("x 1 Jan..1 Mar")[0], effective=False)
+    outcome = ledger.place_statement(statement, support_of(statement))
+    assert outcome.kind is OutcomeKind.PENDING_EVIDENCE
+    assert ledger.rows() == ["x 1 Jan..1 Mar pending_evidence"]
+    assert outcome.relationship_id == ledger.row_id("s0")
+
+
+def test_placements_of_two_owners_are_two_plans() -> None:
+    ledger = SlotLedger(HOLD)
+    ledger.place("x 1 Jan")
+    ledger.place("y 1 Jan", owner=ProfileId("bob"))
+    assert ledger.rows() == ["x 1 Jan.. active", "y 1 Jan.. active"]
+    assert {row.owner_id for row in ledger.last.relationships} == {"bob"}
