@@ -19,12 +19,13 @@ from corrigenda_core.domain.ids import (
     ProfileId,
     ReferenceId,
     RelationshipId,
+    StatementId,
     SupportId,
 )
 from corrigenda_core.domain.objects import EntityObject, Polarity, Slot
 from corrigenda_core.domain.predicates import Predicate
 from corrigenda_core.domain.relationships import CrossReference, ReferenceKind, Relationship, Status
-from corrigenda_core.domain.slots import PlanContext, SlotView
+from corrigenda_core.domain.slots import CaseView, PlanContext, SlotView
 from corrigenda_core.domain.submissions import ConflictContext
 from corrigenda_core.domain.team import TeamPolicy
 from corrigenda_core.domain.time import ClosedToNothing, Instant, Interval, Moment, TimeBasis, WholeInterval
@@ -270,10 +271,15 @@ def test_a_placement_refers_to_what_others_say(
     assert plan_references(again, [mine], context(), targets) == ()
 
 
+def case_view(state: SlotView, case: ConflictCase) -> CaseView:
+    carried = tuple((row.relationship_id, StatementId(f"o-{row.relationship_id}")) for row in state.rows)
+    return CaseView(case=case, rows=state.rows, supports=state.supports, carried=carried)
+
+
 def look(rows: Iterable[Relationship], supports: Iterable[Support], at: Instant) -> tuple[ConflictCase, ReviewPlan]:
     state = view(rows, supports)
     case = opened(state)
-    return case, plan_case_review(replace(state, cases=(case,)), case, context(12, at))
+    return case, plan_case_review(case_view(state, case), context(12, at))
 
 
 ANSWER = row("r3", "c", "release")
@@ -292,6 +298,7 @@ def test_at_the_deadline_the_majority_wins_and_only_the_loser_is_closed() -> Non
     assert loser.end_basis is TimeBasis.EVIDENCE_TIME
     assert transition.closing is not None
     assert (transition.closing.at, transition.closing.conditional) == (day("03-01"), False)
+    assert transition.closing.statement_ids == ("o-r1",)
     assert (resolved.status, resolved.version, resolved.resolution_reason) == (
         CaseStatus.RESOLVED,
         case.version + 1,
@@ -321,11 +328,11 @@ def test_before_the_deadline_a_majority_changes_nothing() -> None:
 def test_without_a_winner_the_case_becomes_overdue_once() -> None:
     state = view([MAIN, RELEASE])
     case = opened(state)
-    plan = plan_case_review(state, case, context(12, NOW + timedelta(days=7)))
+    plan = plan_case_review(case_view(state, case), context(12, NOW + timedelta(days=7)))
     (overdue,) = plan.changes.cases
     assert (overdue.status, overdue.version, overdue.preferred_position_id) == (CaseStatus.OVERDUE, 1, None)
     assert [event.action for event in plan.changes.case_events] == [CaseAction.MARKED_OVERDUE]
-    again = plan_case_review(state, overdue, context(13, NOW + timedelta(days=8)))
+    again = plan_case_review(case_view(state, overdue), context(13, NOW + timedelta(days=8)))
     assert again.changes == type(again.changes)()
 
 
@@ -334,7 +341,7 @@ def test_a_case_without_a_disagreement_is_dismissed_at_a_look() -> None:
     case = opened(view([MAIN, RELEASE]))
     retracted = replace(MAIN, version=2, status=Status.RETRACTED)
     state = view([retracted, RELEASE], [replace(support(MAIN), effective=False), support(RELEASE)])
-    plan = plan_case_review(state, case, context(12))
+    plan = plan_case_review(case_view(state, case), context(12))
     (dismissed,) = plan.changes.cases
     assert (dismissed.status, dismissed.version) == (CaseStatus.DISMISSED, 2)
     assert plan.changes.relationships == ()

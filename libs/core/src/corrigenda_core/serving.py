@@ -18,7 +18,7 @@ from corrigenda_core.config import ProcessSettings, ServerSettings
 from corrigenda_core.domain.ids import IdRange, KeyId
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.observability import configure_logging, make_registry, open_tracing, serve_metrics
-from corrigenda_core.persistence.database import Database, PoolSettings, run_pipelined
+from corrigenda_core.persistence.database import Database, PoolSettings
 from corrigenda_core.persistence.key_store import find_key
 from corrigenda_core.persistence.named_sql import load_sql
 from corrigenda_core.persistence.read_transaction import ReadRunner
@@ -60,8 +60,7 @@ class Foundation:
 
     async def database_answers(self) -> None:
         """Returns if the database does."""
-        async with self.database.connection() as connection:
-            await run_pipelined(connection, [load_sql("keys.sql").query("is_there")])
+        await self.database.ask(load_sql("keys.sql").query("is_there"))
 
 
 @asynccontextmanager

@@ -57,7 +57,12 @@ class SubmissionWriter:
             if number == 0:
                 self._first_revision(result)
             if revision.before is not None:
-                self._changes.write(revision.before, revision.changes, moment.at)
+                self._changes.write(
+                    revision.changes,
+                    at=moment.at,
+                    cases=revision.before.cases,
+                    predicate_version=revision.before.predicate.version,
+                )
             for item in revision.items:
                 self._changes.item(item)
 

@@ -8,7 +8,7 @@ from corrigenda_core.domain.actors import Actor
 from corrigenda_core.domain.cases import ConflictCase, SetKey
 from corrigenda_core.domain.decisions import TimelineDecision
 from corrigenda_core.domain.evidence import Support
-from corrigenda_core.domain.ids import ConflictId, IdRange
+from corrigenda_core.domain.ids import ConflictId, IdRange, RelationshipId, StatementId
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.objects import Slot
 from corrigenda_core.domain.predicates import Predicate
@@ -47,3 +47,16 @@ class SlotView:
     items: tuple[ReviewItem, ...] = ()
     cases: tuple[ConflictCase, ...] = ()
     closed_cases: tuple[tuple[SetKey, ConflictId], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseView:
+    """What a review reads of one live case: its members' current rows and supports, and no text.
+
+    ``carried`` says which statements each row carries.
+    """
+
+    case: ConflictCase
+    rows: tuple[Relationship, ...] = ()
+    supports: tuple[Support, ...] = ()
+    carried: tuple[tuple[RelationshipId, StatementId], ...] = ()

@@ -12,7 +12,6 @@ from corrigenda_core.domain.evidence import Support, SupportDecision
 from corrigenda_core.domain.ids import ConflictId, IdempotencyKey, TeamId
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.relationships import Carriage, CrossReference, Relationship, Statement, Transition
-from corrigenda_core.domain.slots import SlotView
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.database import Unbounded
@@ -43,7 +42,7 @@ class ChangesWriter:
         actor: who acts, for the records that say so.
         key: the caller's idempotency key, kept on each transition.
         versions: the versions of the rows of the parts of cases, as they were loaded.
-        closes_only: whether only the columns of a closed row may be written (the reviewer's role).
+        closes_only: the reviewer's way: only the columns of a closed row are written, and the lease is its own matter.
     """
 
     transaction: Transaction
@@ -52,10 +51,19 @@ class ChangesWriter:
     key: IdempotencyKey | None = None
     closes_only: bool = False
 
-    def write(self, before: SlotView, changes: Changes, at: Instant) -> None:
-        """Writes ``changes``, which were planned on ``before`` for the revision under construction, recorded ``at``."""
+    def write(
+        self, changes: Changes, *, at: Instant, cases: Iterable[ConflictCase], predicate_version: int | None = None
+    ) -> None:
+        """Writes a plan into the revision under construction.
+
+        Args:
+            changes: what was planned.
+            at: the recorded time of the revision.
+            cases: the cases that it was planned on, as they stood.
+            predicate_version: the version that new statements were bound with.
+        """
         for statement in changes.statements:
-            self._statement(before, statement)
+            self._statement(statement, predicate_version)
         for row in changes.relationships:
             self._relationship(row)
         for transition in changes.transitions:
@@ -72,13 +80,13 @@ class ChangesWriter:
             self._switched_off(reference)
         for item in changes.items:
             self.item(item)
-        prior = {case.conflict_id: case for case in before.cases}
+        prior = {case.conflict_id: case for case in cases}
         for case in changes.cases:
             self._case(prior.get(case.conflict_id), case, at)
         for event in changes.case_events:
             self._case_event(event)
 
-    def _statement(self, before: SlotView, statement: Statement) -> None:
+    def _statement(self, statement: Statement, predicate_version: int | None) -> None:
         self.transaction.insert(
             tables.statements,
             {
@@ -86,7 +94,7 @@ class ChangesWriter:
                 "owner_id": statement.owner_id,
                 "subject_id": statement.slot.subject_id,
                 "predicate": statement.slot.predicate,
-                "predicate_version": before.predicate.version,
+                "predicate_version": predicate_version,
                 "scope": statement.slot.scope,
                 **object_columns(statement.object),
                 "object_key": statement.object.key,
@@ -243,7 +251,7 @@ class ChangesWriter:
         for position in case.positions:
             if position != known.get(position.position_id):
                 self._position(case.conflict_id, known.get(position.position_id), position)
-        if before is None or case.version != before.version:
+        if not self.closes_only and (before is None or case.version != before.version):
             self.transaction.execute(_next_look(self.transaction.team_id, case, at))
 
     def _position(self, conflict_id: ConflictId, before: CasePosition | None, position: CasePosition) -> None:

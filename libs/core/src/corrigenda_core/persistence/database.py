@@ -207,6 +207,16 @@ class Database:
         finally:
             await self._give_back(connection)
 
+    async def ask(self, query: Query) -> list[Row]:
+        """The rows of one statement outside any transaction: of a function that is asked before a team is known.
+
+        Raises:
+            Refusal: OVERLOADED or STORE_UNAVAILABLE.
+        """
+        async with self.connection() as connection:
+            cursor = await connection.execute(query.sql, query.parameters)
+            return await cursor.fetchall() if cursor.description else []
+
     async def replace_broken(self) -> None:
         """Tests the idle connections and replaces those that a restart of the server has broken."""
         await self._pool.check()

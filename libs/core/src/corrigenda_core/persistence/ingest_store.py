@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from corrigenda_core.domain.cases import CaseKind, CaseStatus, ConflictCase, SetKey
+from corrigenda_core.domain.cases import ConflictCase
 from corrigenda_core.domain.entities import Entity, EntityName, IdentityContext
 from corrigenda_core.domain.evidence import Authority, ScanVerdict, SourceType
 from corrigenda_core.domain.ids import (
@@ -32,6 +32,7 @@ from corrigenda_core.domain.predicates import (
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.domain.team import TeamPolicy
 from corrigenda_core.domain.time import Instant
+from corrigenda_core.persistence.case_rows import case_of
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import Query, load_sql
 from corrigenda_core.persistence.row_values import relationship_of
@@ -117,7 +118,7 @@ class FactQueries:
             names=names,
             own_fragments=tuple(_fragment(row) for row in answers["own_fragments"]),
             origins={row["fragment_id"]: _fragment(row) for row in answers["origin_fragments"]},
-            cases={row["conflict_id"]: _case(row) for row in answers["cases_by_id"]},
+            cases={row["conflict_id"]: case_of(row, ()) for row in answers["cases_by_id"]},
             targets={row["relationship_id"]: relationship_of(row) for row in answers["relationships_by_id"]},
         )
 
@@ -226,26 +227,4 @@ def _fragment(row: Row) -> StoredFragment:
         near_duplicate_fragment_ids=tuple(row["near_duplicate_fragment_ids"]),
         occurred_at=row["occurred_at"],
         recorded_at=row["recorded_at"],
-    )
-
-
-def _case(row: Row) -> ConflictCase:
-    """A case as an answer to it is checked: without its positions."""
-    return ConflictCase(
-        conflict_id=row["conflict_id"],
-        set_key=SetKey(
-            kind=CaseKind(row["kind"]),
-            subject_id=row["subject_id"],
-            predicate=PredicateKey(row["predicate"]),
-            scope=row["scope"],
-            object_key=row["object_key"],
-        ),
-        status=CaseStatus(row["status"]),
-        version=row["version"],
-        opened_at=row["opened_at"],
-        review_due_at=row["review_due_at"],
-        first_contradiction_at=row["first_contradiction_at"],
-        positions=(),
-        policy_version=row["policy_version"],
-        previous_conflict_id=row["previous_conflict_id"],
     )

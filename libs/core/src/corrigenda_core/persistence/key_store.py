@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corrigenda_core.domain.actors import KeyScope
 from corrigenda_core.domain.ids import KeyId, ProfileId, TeamId
-from corrigenda_core.persistence.database import Database, run_pipelined
+from corrigenda_core.persistence.database import Database
 from corrigenda_core.persistence.named_sql import load_sql
 from corrigenda_core.security.keys import KnownKey
 
@@ -12,8 +12,7 @@ from corrigenda_core.security.keys import KnownKey
 async def find_key(database: Database, key_id: KeyId, key_hash: bytes) -> KnownKey | None:
     """What the database says about a key's id and hash; ``None`` for an unknown one."""
     query = load_sql("keys.sql").query("find_key", key_id=key_id, key_hash=key_hash)
-    async with database.connection() as connection:
-        (rows,) = await run_pipelined(connection, [query])
+    rows = await database.ask(query)
     if not rows:
         return None
     (row,) = rows

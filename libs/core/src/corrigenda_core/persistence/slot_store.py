@@ -6,15 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from corrigenda_core.domain.cases import (
-    LIVE_CASE_STATUSES,
-    CaseKind,
-    CaseMember,
-    CasePosition,
-    CaseStatus,
-    ConflictCase,
-    SetKey,
-)
+from corrigenda_core.domain.cases import CaseMember, CasePosition, ConflictCase, SetKey
 from corrigenda_core.domain.evidence import Support
 from corrigenda_core.domain.ids import ConflictId, DecisionId, StatementId, TeamId
 from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
@@ -23,6 +15,7 @@ from corrigenda_core.domain.predicates import Predicate
 from corrigenda_core.domain.relationships import Closing, CrossReference, ReferenceKind, Statement
 from corrigenda_core.domain.slots import SlotView
 from corrigenda_core.domain.time import TimeBasis
+from corrigenda_core.persistence.case_rows import case_of, member_of, position_of
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import Query, load_sql
 from corrigenda_core.persistence.row_values import basis_of, bound_of, object_of, relationship_of, support_of
@@ -189,56 +182,20 @@ def _cases(
     members: dict[str, list[CaseMember]] = defaultdict(list)
     for row in rows["slot_case_members"]:
         if row["present"]:
-            members[row["position_id"]].append(
-                CaseMember(
-                    relationship_id=row["relationship_id"],
-                    version=row["relationship_version"],
-                    owner_id=row["owner_id"],
-                )
-            )
+            members[row["position_id"]].append(member_of(row))
     positions: dict[str, list[CasePosition]] = defaultdict(list)
     for row in rows["slot_case_positions"]:
-        positions[row["conflict_id"]].append(_position(row, tuple(members[row["position_id"]])))
+        positions[row["conflict_id"]].append(position_of(row, tuple(members[row["position_id"]])))
     live: list[ConflictCase] = []
     closed: list[tuple[SetKey, ConflictId]] = []
     for row in rows["slot_cases"]:
-        key = SetKey(
-            kind=CaseKind(row["kind"]),
-            subject_id=slot.subject_id,
-            predicate=slot.predicate,
-            scope=slot.scope,
-            object_key=row["object_key"],
-        )
-        if CaseStatus(row["status"]) in LIVE_CASE_STATUSES:
-            live.append(_case(row, key, tuple(positions[row["conflict_id"]])))
+        case = case_of({**row, **_slot_columns(slot)}, tuple(positions[row["conflict_id"]]))
+        if case.live:
+            live.append(case)
         else:
-            closed.append((key, row["conflict_id"]))
+            closed.append((case.set_key, case.conflict_id))
     return tuple(live), tuple(closed)
 
 
-def _position(row: Row, members: tuple[CaseMember, ...]) -> CasePosition:
-    return CasePosition(
-        position_id=row["position_id"],
-        key=row["position_key"],
-        members=members,
-        counted_groups=row["counted_groups"],
-        authoritative_groups=row["authoritative_groups"],
-        support_digest=row["support_digest"],
-        first_seen_at=row["first_seen_at"],
-        last_seen_at=row["last_seen_at"],
-    )
-
-
-def _case(row: Row, key: SetKey, positions: tuple[CasePosition, ...]) -> ConflictCase:
-    return ConflictCase(
-        conflict_id=row["conflict_id"],
-        set_key=key,
-        status=CaseStatus(row["status"]),
-        version=row["version"],
-        opened_at=row["opened_at"],
-        review_due_at=row["review_due_at"],
-        first_contradiction_at=row["first_contradiction_at"],
-        positions=positions,
-        policy_version=row["policy_version"],
-        previous_conflict_id=row["previous_conflict_id"],
-    )
+def _slot_columns(slot: Slot) -> dict[str, str]:
+    return {"subject_id": slot.subject_id, "predicate": slot.predicate, "scope": slot.scope}

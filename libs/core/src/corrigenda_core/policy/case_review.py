@@ -9,7 +9,7 @@ from corrigenda_core.domain.cases import CaseAction, CaseEvent, CaseStatus, Conf
 from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.ids import DecisionId, EventId, TransitionId
 from corrigenda_core.domain.relationships import Closing, Relationship, RowState, Status, Transition
-from corrigenda_core.domain.slots import PlanContext, SlotView
+from corrigenda_core.domain.slots import CaseView, PlanContext
 from corrigenda_core.domain.snapshots import (
     CaseSnapshot,
     Dismiss,
@@ -35,9 +35,9 @@ class ReviewPlan:
     changes: Changes
 
 
-def decide_snapshot(view: SlotView, case: ConflictCase, context: PlanContext) -> CaseSnapshot:
+def decide_snapshot(view: CaseView, context: PlanContext) -> CaseSnapshot:
     """The case as the policy reads it: the current rows of its members with their supports."""
-    rows = {row.relationship_id: row for row in view.rows}
+    case, rows = view.case, {row.relationship_id: row for row in view.rows}
     return CaseSnapshot(
         now=context.moment.at,
         review_due_at=case.review_due_at,
@@ -54,40 +54,37 @@ def decide_snapshot(view: SlotView, case: ConflictCase, context: PlanContext) ->
     )
 
 
-def plan_case_review(view: SlotView, case: ConflictCase, context: PlanContext) -> ReviewPlan:
+def plan_case_review(view: CaseView, context: PlanContext) -> ReviewPlan:
     """Looks at a live case and plans what its decision changes.
 
     Args:
-        view: the slot as it stands, with a row for every member of the case.
-        case: the live case, its members at their current versions.
+        view: the case with a row for every member, as the commit's transaction sees it.
         context: the commit of the look.
     """
-    snapshot = decide_snapshot(view, case, context)
+    snapshot = decide_snapshot(view, context)
     evaluation = decide_case(snapshot)
     match evaluation.decision:
         case Resolve() as decision:
-            changes = _resolving(view, case, context, decision, evaluation.policy)
+            changes = _resolving(view, context, decision, evaluation.policy)
         case MarkOverdue() as decision:
-            changes = _escalating(case, context, decision, evaluation.policy)
+            changes = _escalating(view.case, context, decision, evaluation.policy)
         case Dismiss() as decision:
-            changes = _dismissing(case, context, decision, evaluation.policy)
+            changes = _dismissing(view.case, context, decision, evaluation.policy)
         case KeepOpen():
             changes = Changes()
     return ReviewPlan(snapshot=snapshot, evaluation=evaluation, changes=changes)
 
 
-def _resolving(
-    view: SlotView, case: ConflictCase, context: PlanContext, decision: Resolve, policy_version: str
-) -> Changes:
+def _resolving(view: CaseView, context: PlanContext, decision: Resolve, policy_version: str) -> Changes:
     """The case resolved and every loser ended by an explicit closing; nothing else is touched."""
-    rows = {row.relationship_id: row for row in view.rows}
+    case, rows = view.case, {row.relationship_id: row for row in view.rows}
     closed: list[Relationship] = []
     transitions: list[Transition] = []
     for number, loser in enumerate(decision.losers):
         before = rows[loser.relationship_id]
         after = _closed_row(before, loser, decision, context)
         closed.append(after)
-        transitions.append(_closing_transition(view, case, before, after, decision, context.ids.nth(2 + number)))
+        transitions.append(_closing_transition(view, before, after, decision, context.ids.nth(2 + number)))
     resolved = replace(
         case,
         status=CaseStatus.RESOLVED,
@@ -117,11 +114,10 @@ def _closed_row(before: Relationship, loser: Loser, decision: Resolve, context: 
 
 
 def _closing_transition(
-    view: SlotView, case: ConflictCase, before: Relationship, after: Relationship, decision: Resolve, new_id: str
+    view: CaseView, before: Relationship, after: Relationship, decision: Resolve, new_id: str
 ) -> Transition:
-    carried = sorted(
-        statement.statement_id for statement in view.statements if statement.relationship_id == before.relationship_id
-    )
+    case = view.case
+    carried = sorted(statement_id for row_id, statement_id in view.carried if row_id == before.relationship_id)
     return Transition(
         transition_id=TransitionId(new_id),
         relationship_id=before.relationship_id,

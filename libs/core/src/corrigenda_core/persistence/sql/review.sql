@@ -1,0 +1,271 @@
+-- The reviewer's claims, looks and runs. Due teams are found without locks; everything else happens inside one team.
+
+-- name: due_teams
+-- purpose: teams with a due case or a waiting run, the longest waiting first
+-- index: case_lease_next_review_at_idx
+-- lock: none
+SELECT d.team_id
+FROM due_teams(%(limit)s::integer) AS d (team_id);
+
+-- name: review_settings
+-- purpose: the team's settings and its present time
+-- index: teams_pkey
+-- lock: none
+SELECT t.review_period_days, t.review_start_minute, t.time_zone, t.trusts_declared_groups,
+       greatest(c.closed_at, coalesce(t.driven_now, statement_timestamp())) AS team_now
+FROM teams AS t
+JOIN team_clock AS c ON c.team_id = t.team_id
+WHERE t.team_id = %(team_id)s;
+
+-- name: reserve_night
+-- purpose: the nightly run of a local date, queued once, whoever comes first
+-- index: review_reservations_pkey
+-- lock: the reservation's key
+WITH run AS (
+    INSERT INTO review_runs (
+        team_id, run_id, kind, status, local_date, policy_version, claim_token, lease_expires_at, requested_at,
+        examined_cases, resolved_cases, dismissed_cases, marked_overdue_cases, kept_cases, left_cases, failed_cases
+    )
+    SELECT %(team_id)s::uuid, %(run_id)s::uuid, 'nightly', 'queued', %(local_date)s::date, %(policy_version)s, 0,
+           '-infinity', %(team_now)s::timestamptz, 0, 0, 0, 0, 0, 0, 0
+    WHERE NOT EXISTS (
+        SELECT 1
+        FROM review_reservations AS v
+        WHERE v.team_id = %(team_id)s::uuid AND v.local_date = %(local_date)s::date
+          AND v.policy_version = %(policy_version)s
+    )
+    RETURNING team_id, run_id
+)
+INSERT INTO review_reservations (team_id, local_date, policy_version, run_id, reserved_at)
+SELECT run.team_id, %(local_date)s::date, %(policy_version)s, run.run_id, %(team_now)s::timestamptz
+FROM run;
+
+-- name: claim_run
+-- purpose: the oldest waiting run, or one whose holder has let its lease end
+-- index: review_runs_waiting_idx
+-- lock: the run's row, skipping locked ones
+UPDATE review_runs AS r
+SET status = 'running',
+    claim_token = r.claim_token + 1,
+    lease_expires_at = statement_timestamp() + make_interval(secs => %(lease_seconds)s),
+    started_at = coalesce(r.started_at, %(team_now)s::timestamptz)
+WHERE r.team_id = %(team_id)s
+  AND r.run_id = (
+      SELECT w.run_id
+      FROM review_runs AS w
+      WHERE w.team_id = %(team_id)s AND w.status IN ('queued', 'running')
+        AND w.lease_expires_at <= statement_timestamp()
+      ORDER BY w.requested_at, w.run_id
+      LIMIT 1
+      FOR UPDATE SKIP LOCKED
+  )
+RETURNING r.run_id, r.kind, r.claim_token;
+
+-- name: look_at_all
+-- purpose: a run looks at every live case: each that is not due yet becomes due
+-- index: case_lease_next_review_at_idx
+-- lock: the leases' rows
+UPDATE case_lease AS l
+SET next_review_at = %(team_now)s::timestamptz
+WHERE l.team_id = %(team_id)s AND l.next_review_at > %(team_now)s::timestamptz AND l.next_review_at < 'infinity';
+
+-- name: claim_cases
+-- purpose: due cases in the order of the index, as many as the batch holds; attempts of a new night start at zero
+-- index: case_lease_next_review_at_idx
+-- lock: the leases' rows, skipping locked ones
+UPDATE case_lease AS l
+SET claim_token = l.claim_token + 1,
+    lease_expires_at = statement_timestamp() + make_interval(secs => %(lease_seconds)s),
+    attempts = CASE WHEN l.attempts_date = %(night)s::date THEN l.attempts ELSE 0 END + 1,
+    attempts_date = %(night)s::date
+FROM (
+    SELECT w.conflict_id, w.next_review_at
+    FROM case_lease AS w
+    WHERE w.team_id = %(team_id)s AND w.next_review_at <= %(team_now)s::timestamptz
+      AND w.lease_expires_at <= statement_timestamp()
+    ORDER BY w.next_review_at, w.conflict_id
+    LIMIT %(batch)s
+    FOR UPDATE SKIP LOCKED
+) AS due
+WHERE l.team_id = %(team_id)s AND l.conflict_id = due.conflict_id
+RETURNING l.conflict_id, l.claim_token, l.attempts, due.next_review_at;
+
+-- name: hold_lease
+-- purpose: proves the claim inside the commit and keeps everybody else from claiming until it ends
+-- index: case_lease_pkey
+-- lock: the lease's row
+SELECT l.claim_token
+FROM case_lease AS l
+WHERE l.team_id = %(team_id)s AND l.conflict_id = %(conflict_id)s AND l.claim_token = %(claim_token)s
+FOR UPDATE;
+
+-- name: finish_look
+-- purpose: gives the lease back after a look, with the time of the next one
+-- index: case_lease_pkey
+-- lock: the lease's row
+WITH finished AS (
+    UPDATE case_lease AS l
+    SET next_review_at = %(next_review_at)s,
+        lease_expires_at = '-infinity',
+        attempts = 0,
+        last_evaluated_at = %(team_now)s
+    WHERE l.team_id = %(team_id)s AND l.conflict_id = %(conflict_id)s AND l.claim_token = %(claim_token)s
+    RETURNING 1
+)
+SELECT 1 / count(*) FROM finished;
+
+-- name: give_back
+-- purpose: gives a lease back without a look, if it is still held
+-- index: case_lease_pkey
+-- lock: the lease's row
+UPDATE case_lease AS l
+SET lease_expires_at = '-infinity', next_review_at = %(next_review_at)s
+WHERE l.team_id = %(team_id)s AND l.conflict_id = %(conflict_id)s AND l.claim_token = %(claim_token)s;
+
+-- name: raise_alert
+-- purpose: tells people that a case could not be looked at
+-- index: none
+-- lock: none
+INSERT INTO alerts (team_id, alert_id, kind, conflict_id, reason, details, raised_at)
+VALUES (%(team_id)s, %(alert_id)s, 'attempts_exhausted', %(conflict_id)s, %(reason)s, '{}', %(team_now)s);
+
+-- name: finish_run
+-- purpose: ends a run with its counters, by whoever holds it
+-- index: review_runs_pkey
+-- lock: the run's row
+UPDATE review_runs AS r
+SET status = 'finished',
+    lease_expires_at = '-infinity',
+    finished_at = %(team_now)s,
+    examined_cases = %(examined)s,
+    resolved_cases = %(resolved)s,
+    dismissed_cases = %(dismissed)s,
+    marked_overdue_cases = %(marked_overdue)s,
+    kept_cases = %(kept)s,
+    left_cases = %(left)s,
+    failed_cases = %(failed)s
+WHERE r.team_id = %(team_id)s AND r.run_id = %(run_id)s AND r.claim_token = %(claim_token)s;
+
+-- name: record_due_run
+-- purpose: the record of due looks that nobody asked for
+-- index: none
+-- lock: none
+INSERT INTO review_runs (
+    team_id, run_id, kind, status, policy_version, claim_token, lease_expires_at, requested_at, started_at, finished_at,
+    examined_cases, resolved_cases, dismissed_cases, marked_overdue_cases, kept_cases, left_cases, failed_cases
+)
+VALUES (
+    %(team_id)s, %(run_id)s, 'due', 'finished', %(policy_version)s, 1, '-infinity', %(team_now)s, %(team_now)s,
+    %(team_now)s, %(examined)s, %(resolved)s, %(dismissed)s, %(marked_overdue)s, %(kept)s, %(left)s, %(failed)s
+);
+
+-- name: queue_run
+-- purpose: a run that somebody asks for
+-- index: none
+-- lock: none
+INSERT INTO review_runs (
+    team_id, run_id, kind, status, requested_by, policy_version, claim_token, lease_expires_at, requested_at,
+    examined_cases, resolved_cases, dismissed_cases, marked_overdue_cases, kept_cases, left_cases, failed_cases
+)
+VALUES (
+    %(team_id)s, %(run_id)s, 'requested', 'queued', %(requested_by)s, %(policy_version)s, 0, '-infinity',
+    %(requested_at)s, 0, 0, 0, 0, 0, 0, 0
+);
+
+-- name: run_row
+-- purpose: one run
+-- index: review_runs_pkey
+-- lock: none
+SELECT r.run_id, r.kind, r.status, r.requested_by, p.name AS requested_by_name, r.local_date, r.policy_version,
+       r.requested_at, r.started_at, r.finished_at, r.examined_cases, r.resolved_cases, r.dismissed_cases,
+       r.marked_overdue_cases, r.kept_cases, r.left_cases, r.failed_cases
+FROM review_runs AS r
+LEFT JOIN profiles AS p ON p.team_id = r.team_id AND p.profile_id = r.requested_by
+WHERE r.team_id = %(team_id)s AND r.run_id = %(run_id)s;
+
+-- name: run_page
+-- purpose: a page of runs, the newest first
+-- index: review_runs_requested_at_idx
+-- lock: none
+SELECT r.run_id, r.kind, r.status, r.requested_by, p.name AS requested_by_name, r.local_date, r.policy_version,
+       r.requested_at, r.started_at, r.finished_at, r.examined_cases, r.resolved_cases, r.dismissed_cases,
+       r.marked_overdue_cases, r.kept_cases, r.left_cases, r.failed_cases
+FROM review_runs AS r
+LEFT JOIN profiles AS p ON p.team_id = r.team_id AND p.profile_id = r.requested_by
+WHERE r.team_id = %(team_id)s AND (r.requested_at, r.run_id) < (%(before)s, %(before_id)s)
+ORDER BY r.requested_at DESC, r.run_id DESC
+LIMIT %(limit)s;
+
+-- name: review_case
+-- purpose: the case of a look
+-- index: conflict_cases_pkey
+-- lock: none
+SELECT k.conflict_id, k.kind, k.subject_id, k.predicate, k.scope, k.object_key, k.status, k.version, k.opened_at,
+       k.review_due_at, k.first_contradiction_at, k.policy_version, k.previous_conflict_id
+FROM conflict_cases AS k
+WHERE k.team_id = %(team_id)s AND k.conflict_id = %(conflict_id)s;
+
+-- name: review_positions
+-- purpose: its positions
+-- index: case_positions_pkey
+-- lock: none
+SELECT p.conflict_id, p.position_id, p.position_key, p.counted_groups, p.authoritative_groups, p.support_digest,
+       p.first_seen_at, p.last_seen_at
+FROM case_positions AS p
+WHERE p.team_id = %(team_id)s AND p.conflict_id = %(conflict_id)s
+ORDER BY p.position_key;
+
+-- name: review_members
+-- purpose: the current rows of its members
+-- index: case_members_pkey
+-- lock: none
+SELECT m.position_id, m.relationship_version, r.relationship_id, r.version, r.owner_id, r.subject_id, r.predicate,
+       r.scope, r.facet, r.object_entity_id, r.value_type, r.value_canonical, r.value_unit, r.value_display, r.polarity,
+       r.valid_from, r.valid_to, r.valid_from = r.valid_to AS closed_to_nothing, r.valid_from_basis, r.valid_to_basis,
+       r.status, r.tier, r.record, r.slot_exclusive, r.revision, r.recorded_at, r.first_recorded_at
+FROM case_members AS m
+JOIN relationships AS r ON r.team_id = m.team_id AND r.relationship_id = m.relationship_id
+WHERE m.team_id = %(team_id)s AND m.conflict_id = %(conflict_id)s AND m.present
+ORDER BY r.relationship_id;
+
+-- name: review_carriages
+-- purpose: the statements that its members carry now
+-- index: carriages_relationship_id_idx
+-- lock: none
+SELECT c.relationship_id, c.statement_id
+FROM case_members AS m
+JOIN carriages AS c ON c.team_id = m.team_id AND c.relationship_id = m.relationship_id
+WHERE m.team_id = %(team_id)s AND m.conflict_id = %(conflict_id)s AND m.present
+  AND NOT EXISTS (
+      SELECT 1
+      FROM carriages AS n
+      WHERE n.team_id = c.team_id AND n.statement_id = c.statement_id AND n.revision > c.revision
+  )
+ORDER BY c.relationship_id, c.statement_id;
+
+-- name: review_supports
+-- purpose: the supports of those statements, each with its last decision, and no text
+-- index: supports_statement_id_idx
+-- lock: none
+SELECT p.support_id, p.statement_id, c.relationship_id, p.fragment_id, p.span_starts, p.span_ends,
+       p.adopted_from_fragment_id, p.evidence_from, p.evidence_to, p.evidence_verified, p.recorded_at, d.kind,
+       d.authority, f.author_id, f.source_group, f.source_key, f.inherited_labels, f.normal_sha256,
+       f.derived_from_fragment_ids, f.near_duplicate_fragment_ids, f.occurred_at
+FROM case_members AS m
+JOIN carriages AS c ON c.team_id = m.team_id AND c.relationship_id = m.relationship_id
+JOIN supports AS p ON p.team_id = c.team_id AND p.statement_id = c.statement_id
+JOIN evidence_fragments AS f ON f.team_id = p.team_id AND f.fragment_id = p.fragment_id
+CROSS JOIN LATERAL (
+    SELECT d.kind, d.authority
+    FROM support_decisions AS d
+    WHERE d.team_id = p.team_id AND d.support_id = p.support_id
+    ORDER BY d.revision DESC
+    LIMIT 1
+) AS d
+WHERE m.team_id = %(team_id)s AND m.conflict_id = %(conflict_id)s AND m.present
+  AND NOT EXISTS (
+      SELECT 1
+      FROM carriages AS n
+      WHERE n.team_id = c.team_id AND n.statement_id = c.statement_id AND n.revision > c.revision
+  )
+ORDER BY p.support_id;

@@ -1,0 +1,97 @@
+"""One look at one claimed case: read under the lease, decide, commit with the lease proven."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from corrigenda_core.domain.actors import SYSTEM_REVIEWER
+from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.ids import IdRange
+from corrigenda_core.domain.slots import CaseView, PlanContext
+from corrigenda_core.domain.snapshots import Outcome
+from corrigenda_core.persistence import tables
+from corrigenda_core.persistence.changes_writer import ChangesWriter
+from corrigenda_core.persistence.database import Unbounded
+from corrigenda_core.persistence.review_store import Claim, TeamNow, case_view, finish_look, is_held, look_queries
+from corrigenda_core.persistence.slot_store import CaseRowVersions
+from corrigenda_core.persistence.transaction import Transaction, TransactionRunner
+from corrigenda_core.policy.case_review import ReviewPlan, plan_case_review
+from corrigenda_core.policy.decision_codec import encode_evaluation
+from corrigenda_core.policy.snapshot_codec import encode_snapshot
+from corrigenda_core.ports.deadline import Deadline
+
+from corrigenda_conflict.reviewer.schedule import next_look
+
+CHANGE_KIND = "review"
+LOOK_SECONDS_MAX = 20.0
+
+_PLAN_IDS, _ROW_IDS = range(2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """Looks at cases; ``new_ids`` draws the ids of one look."""
+
+    runner: TransactionRunner
+    new_ids: Callable[[], IdRange]
+
+    async def at(self, team: TeamNow, claim: Claim) -> Outcome:
+        """Looks at a claimed case and commits what its decision changes.
+
+        The lease row is locked from the first round trip until the commit, and giving it back is part of the commit:
+        whoever has lost the claim writes nothing.
+
+        Raises:
+            Refusal: LEASE_LOST, or what the database refuses; nothing was written.
+        """
+        ids = self.new_ids()
+
+        def plan(transaction: Transaction) -> Outcome:
+            if not is_held(transaction.prefetched):
+                raise Refusal(
+                    Reason.LEASE_LOST,
+                    "another reviewer has claimed the case",
+                    metadata={"conflict_id": claim.conflict_id, "claim_token": str(claim.token)},
+                )
+            view = case_view(transaction.prefetched)
+            return self._looked(transaction, team, claim, view, ids)
+
+        committed = await self.runner.run(
+            team.team_id,
+            plan,
+            prefetch=look_queries(team.team_id, claim),
+            deadline=Deadline.after(LOOK_SECONDS_MAX),
+        )
+        return committed.value
+
+    def _looked(self, transaction: Transaction, team: TeamNow, claim: Claim, view: CaseView, ids: IdRange) -> Outcome:
+        moment = transaction.next_moment(SYSTEM_REVIEWER, CHANGE_KIND)
+        context = PlanContext(moment=moment, ids=ids.part(_PLAN_IDS), actor=SYSTEM_REVIEWER, policy=team.policy)
+        plan = plan_case_review(view, context)
+        writer = ChangesWriter(
+            transaction=transaction, actor=SYSTEM_REVIEWER, versions=CaseRowVersions(), closes_only=True
+        )
+        writer.write(plan.changes, at=moment.at, cases=(view.case,))
+        self._evaluation(transaction, view, plan, ids.part(_ROW_IDS).nth(0))
+        closed = [case for case in plan.changes.cases if not case.live]
+        if closed:
+            writer.refresh((support.fragment_id for support in view.supports), "eligibility_changed")
+        next_review_at = Unbounded.END if closed else next_look(team, moment.at, view.case.review_due_at)
+        transaction.execute(finish_look(team.team_id, claim, next_review_at=next_review_at, team_now=moment.at))
+        return plan.evaluation.decision.outcome
+
+    def _evaluation(self, transaction: Transaction, view: CaseView, plan: ReviewPlan, new_id: str) -> None:
+        """Keeps what the decision was taken from, so that it can be replayed from that alone."""
+        transaction.insert(
+            tables.case_evaluations,
+            {
+                "evaluation_id": new_id,
+                "conflict_id": view.case.conflict_id,
+                "case_version": view.case.version,
+                "policy_version": plan.evaluation.policy,
+                "snapshot": json.loads(encode_snapshot(plan.snapshot)),
+                "decision": json.loads(encode_evaluation(plan.evaluation)),
+            },
+        )
