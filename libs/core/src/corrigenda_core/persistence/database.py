@@ -214,8 +214,11 @@ class Database:
             Refusal: OVERLOADED or STORE_UNAVAILABLE.
         """
         async with self.connection() as connection:
-            cursor = await connection.execute(query.sql, query.parameters)
-            return await cursor.fetchall() if cursor.description else []
+            try:
+                cursor = await connection.execute(query.sql.encode(), query.parameters or None)
+                return await cursor.fetchall() if cursor.description else []
+            except psycopg.OperationalError as error:
+                raise self._no_connection() from error
 
     async def replace_broken(self) -> None:
         """Tests the idle connections and replaces those that a restart of the server has broken."""
