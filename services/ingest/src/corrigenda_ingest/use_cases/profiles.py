@@ -14,7 +14,6 @@ from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import load_sql
 from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransaction
 from corrigenda_core.persistence.transaction import Committed, Transaction
-from corrigenda_core.policy.limits import decide_page_size
 from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.convert import instant_of, timestamp_of, timestamp_or_none
 from corrigenda_core.rpc.enums import KEY_SCOPE
@@ -68,7 +67,7 @@ class Profiles:
     ) -> admin_service_pb2.ListProfilesResponse:
         """A page of the team's profiles, by name."""
         page = self.page_tokens.page_of(request, caller)
-        size = decide_page_size(request.page_size)
+        size = page.size
         after = page.after[0] if page.after else ""
         sql = load_sql("admin.sql")
 

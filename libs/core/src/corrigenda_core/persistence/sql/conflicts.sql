@@ -5,35 +5,39 @@
 -- purpose: a page of team cases and of the caller's items together, the oldest first
 -- index: conflict_cases_history_pkey
 -- lock: none
-SELECT e.kind, e.entry_id, e.opened_at
+SELECT c.kind, c.entry_id, c.opened_at, c.total
 FROM (
-    SELECT 'case' AS kind, k.conflict_id AS entry_id, k.opened_at
-    FROM conflict_cases_history AS k
-    WHERE k.team_id = %(team_id)s AND k.recorded_from <= %(at)s AND k.recorded_to > %(at)s
-      AND %(with_cases)s
-      AND k.kind = ANY(%(case_kinds)s) AND k.status = ANY(%(case_statuses)s)
-      AND (%(predicate)s::text IS NULL OR k.predicate = %(predicate)s)
-      AND (%(entity_id)s::uuid IS NULL OR k.subject_id = %(entity_id)s
-           OR EXISTS (SELECT 1
-                      FROM case_positions AS p
-                      WHERE p.team_id = k.team_id AND p.conflict_id = k.conflict_id
-                        AND p.position_key = 'entity:' || %(entity_id)s::text))
-      AND (NOT %(mine)s
-           OR EXISTS (SELECT 1
-                      FROM case_members_history AS m
-                      WHERE m.team_id = k.team_id AND m.conflict_id = k.conflict_id AND m.present
-                        AND m.recorded_from <= %(at)s AND m.recorded_to > %(at)s AND m.owner_id = %(profile_id)s))
-    UNION ALL
-    SELECT 'item', i.item_id, i.opened_at
-    FROM review_items_history AS i
-    WHERE i.team_id = %(team_id)s AND i.recorded_from <= %(at)s AND i.recorded_to > %(at)s
-      AND %(with_items)s
-      AND i.owner_id = %(profile_id)s AND i.kind = ANY(%(item_kinds)s) AND i.status = ANY(%(item_statuses)s)
-      AND (%(predicate)s::text IS NULL OR i.predicate = %(predicate)s)
-      AND (%(entity_id)s::uuid IS NULL OR i.subject_id = %(entity_id)s)
-) AS e
-WHERE e.opened_at < %(opened_before)s AND (e.opened_at, e.entry_id) > (%(after)s, %(after_id)s::uuid)
-ORDER BY e.opened_at, e.entry_id
+    SELECT e.kind, e.entry_id, e.opened_at, count(*) OVER () AS total
+    FROM (
+        SELECT 'case' AS kind, k.conflict_id AS entry_id, k.opened_at
+        FROM conflict_cases_history AS k
+        WHERE k.team_id = %(team_id)s AND k.recorded_from <= %(at)s AND k.recorded_to > %(at)s
+          AND %(with_cases)s
+          AND k.kind = ANY(%(case_kinds)s) AND k.status = ANY(%(case_statuses)s)
+          AND (%(predicate)s::text IS NULL OR k.predicate = %(predicate)s)
+          AND (%(entity_id)s::uuid IS NULL OR k.subject_id = %(entity_id)s
+               OR EXISTS (SELECT 1
+                          FROM case_positions AS p
+                          WHERE p.team_id = k.team_id AND p.conflict_id = k.conflict_id
+                            AND p.position_key = 'entity:' || %(entity_id)s::text))
+          AND (NOT %(mine)s
+               OR EXISTS (SELECT 1
+                          FROM case_members_history AS m
+                          WHERE m.team_id = k.team_id AND m.conflict_id = k.conflict_id AND m.present
+                            AND m.recorded_from <= %(at)s AND m.recorded_to > %(at)s AND m.owner_id = %(profile_id)s))
+        UNION ALL
+        SELECT 'item', i.item_id, i.opened_at
+        FROM review_items_history AS i
+        WHERE i.team_id = %(team_id)s AND i.recorded_from <= %(at)s AND i.recorded_to > %(at)s
+          AND %(with_items)s
+          AND i.owner_id = %(profile_id)s AND i.kind = ANY(%(item_kinds)s) AND i.status = ANY(%(item_statuses)s)
+          AND (%(predicate)s::text IS NULL OR i.predicate = %(predicate)s)
+          AND (%(entity_id)s::uuid IS NULL OR i.subject_id = %(entity_id)s)
+    ) AS e
+    WHERE e.opened_at < %(opened_before)s
+) AS c
+WHERE (c.opened_at, c.entry_id) > (%(after)s, %(after_id)s::uuid)
+ORDER BY c.opened_at, c.entry_id
 LIMIT %(limit)s;
 
 -- name: cases_in_view

@@ -1,0 +1,36 @@
+"""Builds the conflict service: the only place that makes its objects."""
+
+from __future__ import annotations
+
+from corrigenda.conflict.v1 import conflict_service_pb2, conflict_service_pb2_grpc
+from corrigenda_core.config import ServerSettings
+from corrigenda_core.rpc.server import ServiceBinding
+from corrigenda_core.serving import Foundation, open_foundation, page_tokens, serve
+
+from corrigenda_conflict.handlers import ConflictHandlers
+from corrigenda_conflict.use_cases.get_conflict import GetConflict
+from corrigenda_conflict.use_cases.list_conflicts import ListConflicts
+from corrigenda_conflict.use_cases.review_runs import ListReviewRuns, ReviewNow
+
+
+def bindings(foundation: Foundation, settings: ServerSettings) -> list[ServiceBinding]:
+    """What the process serves."""
+    tokens = page_tokens(settings)
+    handlers = ConflictHandlers(
+        list_conflicts=ListConflicts(reader=foundation.reader, page_tokens=tokens),
+        get_conflict=GetConflict(reader=foundation.reader, page_tokens=tokens),
+        review_now=ReviewNow(runner=foundation.runner, reader=foundation.reader, new_ids=foundation.new_ids),
+        list_review_runs=ListReviewRuns(reader=foundation.reader, page_tokens=tokens),
+    )
+    return [
+        ServiceBinding(
+            descriptor=conflict_service_pb2.DESCRIPTOR.services_by_name["ConflictService"],
+            register=lambda server: conflict_service_pb2_grpc.add_ConflictServiceServicer_to_server(handlers, server),
+        )
+    ]
+
+
+async def run_service(settings: ServerSettings) -> None:
+    """Serves until the process is told to stop."""
+    async with open_foundation(settings, "conflict") as foundation:
+        await serve(foundation, settings, bindings(foundation, settings))

@@ -1,0 +1,49 @@
+"""The handlers of the conflict service: convert, call one use case, convert."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from corrigenda.conflict.v1 import conflict_service_pb2 as messages
+from corrigenda.conflict.v1 import conflict_service_pb2_grpc
+from corrigenda_core.ports.deadline import Deadline
+from corrigenda_core.rpc.calls import current_call
+
+from corrigenda_conflict.use_cases.get_conflict import GetConflict
+from corrigenda_conflict.use_cases.list_conflicts import ListConflicts
+from corrigenda_conflict.use_cases.review_runs import ListReviewRuns, ReviewNow
+
+
+def _deadline() -> Deadline:
+    return Deadline.after(current_call().remaining_seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
+    """`corrigenda.conflict.v1.ConflictService`."""
+
+    list_conflicts: ListConflicts
+    get_conflict: GetConflict
+    review_now: ReviewNow
+    list_review_runs: ListReviewRuns
+
+    async def ListConflicts(
+        self, request: messages.ListConflictsRequest, context: Any
+    ) -> messages.ListConflictsResponse:
+        """Team cases and the caller's questions."""
+        return await self.list_conflicts(current_call().caller, request, _deadline())
+
+    async def GetConflict(self, request: messages.GetConflictRequest, context: Any) -> messages.GetConflictResponse:
+        """One case with its events."""
+        return await self.get_conflict(current_call().caller, request, _deadline())
+
+    async def ReviewNow(self, request: messages.ReviewNowRequest, context: Any) -> messages.ReviewNowResponse:
+        """Queues a run for the reviewer."""
+        return await self.review_now(current_call().caller, request, _deadline())
+
+    async def ListReviewRuns(
+        self, request: messages.ListReviewRunsRequest, context: Any
+    ) -> messages.ListReviewRunsResponse:
+        """Runs and what they did."""
+        return await self.list_review_runs(current_call().caller, request, _deadline())

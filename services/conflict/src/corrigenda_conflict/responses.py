@@ -1,0 +1,250 @@
+"""Answers of the conflict service as messages: cases, items and runs, with names beside ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from corrigenda.conflict.v1 import conflict_case_pb2, review_item_pb2, review_run_pb2
+from corrigenda.type.v1 import actor_pb2, object_pb2, relationship_pb2
+from corrigenda_core.domain.actors import ActorKind
+from corrigenda_core.domain.cases import CaseAction, CaseKind, CasePosition, CaseStatus
+from corrigenda_core.domain.ids import EntityId, TeamId
+from corrigenda_core.domain.items import ItemKind, ItemStatus
+from corrigenda_core.domain.objects import Object, Polarity
+from corrigenda_core.domain.relationships import Relationship
+from corrigenda_core.persistence.conflict_store import CaseInView, ConflictReading, ItemInView, OwnedRelationship
+from corrigenda_core.persistence.database import Row
+from corrigenda_core.persistence.row_values import basis_of
+from corrigenda_core.policy.case_questions import decide_question
+from corrigenda_core.rpc.convert import timestamp_of, timestamp_or_none, validity_message
+from corrigenda_core.rpc.enums import (
+    ACTOR_KIND,
+    CASE_ACTION,
+    CASE_KIND,
+    CASE_STATUS,
+    ITEM_KIND,
+    ITEM_STATUS,
+    POLARITY,
+    RELATIONSHIP_STATUS,
+    TIME_BASIS,
+)
+from corrigenda_core.rpc.relationship_messages import (
+    entity_summary,
+    object_message,
+    object_words,
+    relationship_message,
+)
+
+POSITIONS_SHOWN = 10
+MEMBERS_SHOWN = 50
+CANDIDATES_SHOWN = 10
+
+_COUNTERS = ("examined", "resolved", "dismissed", "marked_overdue", "kept", "left", "failed")
+
+
+class ConflictMessages:
+    """Makes the messages of one answer."""
+
+    def __init__(self, team_id: TeamId, reading: ConflictReading) -> None:
+        self._team_id = team_id
+        self._names = reading.names
+
+    def case(self, shown: CaseInView) -> conflict_case_pb2.ConflictCase:
+        """A case at the version of the view, with its lease as it is now."""
+        case, key, lease = shown.case, shown.case.set_key, shown.lease
+        positions = sorted(case.positions, key=lambda position: (position.first_seen_at, position.key))
+        return conflict_case_pb2.ConflictCase(
+            conflict_id=case.conflict_id,
+            team_id=self._team_id,
+            kind=CASE_KIND.to_wire(key.kind),
+            status=CASE_STATUS.to_wire(case.status),
+            version=case.version,
+            question=self._question(shown, positions),
+            subject=entity_summary(key.subject_id, self._names),
+            predicate=key.predicate,
+            scope=key.scope,
+            object=self._disputed_object(shown),
+            opened_at=timestamp_of(case.opened_at),
+            review_due_at=timestamp_of(case.review_due_at),
+            next_review_at=timestamp_or_none(lease.next_review_at if case.live else None),
+            claim_token=lease.claim_token or None,
+            lease_expires_at=timestamp_or_none(lease.lease_expires_at),
+            review_attempts=lease.attempts,
+            last_evaluated_at=timestamp_or_none(lease.last_evaluated_at),
+            resolved_at=timestamp_or_none(case.resolved_at),
+            dismissed_at=timestamp_or_none(case.dismissed_at),
+            effective_at=timestamp_or_none(case.effective_at),
+            effective_time_basis=TIME_BASIS.to_wire(case.effective_time_basis),
+            preferred_position_id=case.preferred_position_id or "",
+            resolution_reason=case.resolution_reason or "",
+            policy_version=case.policy_version or "",
+            previous_conflict_id=case.previous_conflict_id or "",
+            positions=[self._position(shown, position) for position in positions[:POSITIONS_SHOWN]],
+            positions_total=len(positions),
+            positions_truncated=len(positions) > POSITIONS_SHOWN,
+        )
+
+    def item(self, shown: ItemInView) -> review_item_pb2.ReviewItem:
+        """A question to the caller."""
+        row, details = shown.row, shown.row["details"]
+        candidates = [EntityId(one) for one in details.get("candidates", "").split()]
+        relationships = (*shown.incoming, *shown.opposing)
+        return review_item_pb2.ReviewItem(
+            item_id=row["item_id"],
+            version=row["version"],
+            kind=ITEM_KIND.to_wire(ItemKind(row["kind"])),
+            status=ITEM_STATUS.to_wire(ItemStatus(row["status"])),
+            reason=row["reason"],
+            question=self._item_question(shown),
+            ingest_id=row["ingest_id"] or "",
+            observation_id=row["statement_id"] or "",
+            incoming=[self._relationship(one) for one in shown.incoming[:MEMBERS_SHOWN]],
+            opposing=[self._relationship(one) for one in shown.opposing[:MEMBERS_SHOWN]],
+            relationships_total=len(relationships),
+            relationships_truncated=max(len(shown.incoming), len(shown.opposing)) > MEMBERS_SHOWN,
+            phrase=details.get("phrase", "") or row["predicate_phrase"] or "",
+            closest_predicates=details.get("closest_predicates", "").split(),
+            candidates=[entity_summary(one, self._names) for one in candidates[:CANDIDATES_SHOWN]],
+            candidates_total=len(candidates),
+            candidates_truncated=len(candidates) > CANDIDATES_SHOWN,
+            opened_at=timestamp_of(row["opened_at"]),
+            revision=row["revision"],
+        )
+
+    def _question(self, shown: CaseInView, positions: Sequence[CasePosition]) -> str:
+        key = shown.case.set_key
+        disputed = self._disputed(shown)
+        return decide_question(
+            key.kind,
+            subject=self._names[key.subject_id].name,
+            predicate=key.predicate,
+            scope=key.scope,
+            positions=[self._words(shown, position) for position in positions if position.members],
+            object_name=object_words(disputed, self._names) if disputed is not None else "",
+        )
+
+    def _item_question(self, shown: ItemInView) -> str:
+        row = shown.row
+        match ItemKind(row["kind"]):
+            case ItemKind.PREDICATE:
+                return f"Which registered predicate does “{row['details'].get('phrase', '')}” mean?"
+            case ItemKind.IDENTITY:
+                return "Which entity is meant?"
+            case ItemKind.QUARANTINE:
+                return "Is this text to be released from quarantine?"
+            case _:
+                sides = [object_words(one.row.object, self._names) for one in (*shown.incoming, *shown.opposing)]
+                return f"Which holds: {', '.join(dict.fromkeys(sides))}?"
+
+    def _words(self, shown: CaseInView, position: CasePosition) -> str:
+        """What a position says, in words."""
+        rows = self._rows(shown, position)
+        if shown.case.set_key.kind is CaseKind.POLARITY or not rows:
+            return position.key
+        return object_words(rows[0].row.object, self._names)
+
+    def _rows(self, shown: CaseInView, position: CasePosition) -> list[OwnedRelationship]:
+        return [shown.members[one.relationship_id] for one in position.members if one.relationship_id in shown.members]
+
+    def _disputed(self, shown: CaseInView) -> Object | None:
+        """The object of a polarity case."""
+        if shown.case.set_key.kind is not CaseKind.POLARITY:
+            return None
+        return next((one.row.object for one in shown.members.values()), None)
+
+    def _disputed_object(self, shown: CaseInView) -> object_pb2.Object | None:
+        disputed = self._disputed(shown)
+        return None if disputed is None else object_message(disputed, self._names)
+
+    def _position(self, shown: CaseInView, position: CasePosition) -> conflict_case_pb2.Position:
+        rows = self._rows(shown, position)
+        kind = shown.case.set_key.kind
+        owners = {one.row.owner_id: one.owner_name for one in rows}
+        return conflict_case_pb2.Position(
+            position_id=position.position_id,
+            label=position.key if kind is CaseKind.REFERENCE else self._words(shown, position),
+            object=None if kind is CaseKind.REFERENCE or not rows else object_message(rows[0].row.object, self._names),
+            polarity=POLARITY.to_wire(self._polarity(kind, position)),
+            members=[self._member(one.row, one.owner_name) for one in rows[:MEMBERS_SHOWN]],
+            members_total=len(rows),
+            members_truncated=len(rows) > MEMBERS_SHOWN,
+            owners=[
+                actor_pb2.ProfileSummary(profile_id=profile_id, name=name)
+                for profile_id, name in sorted(owners.items())[:MEMBERS_SHOWN]
+            ],
+            counted_groups=position.counted_groups,
+            authoritative_groups=position.authoritative_groups,
+            first_seen_at=timestamp_of(position.first_seen_at),
+            last_seen_at=timestamp_of(position.last_seen_at),
+            preferred=position.position_id == shown.case.preferred_position_id,
+        )
+
+    def _polarity(self, kind: CaseKind, position: CasePosition) -> Polarity:
+        return Polarity(position.key) if kind is CaseKind.POLARITY else Polarity.POSITIVE
+
+    def _member(self, row: Relationship, owner_name: str) -> conflict_case_pb2.PositionMember:
+        return conflict_case_pb2.PositionMember(
+            relationship_id=row.relationship_id,
+            version=row.version,
+            owner=actor_pb2.ProfileSummary(profile_id=row.owner_id, name=owner_name),
+            status=RELATIONSHIP_STATUS.to_wire(row.status),
+            validity=validity_message(row.validity, row.start_basis, row.end_basis),
+        )
+
+    def _relationship(self, one: OwnedRelationship) -> relationship_pb2.Relationship:
+        owner = actor_pb2.ProfileSummary(profile_id=one.row.owner_id, name=one.owner_name)
+        return relationship_message(one.row, owner=owner, names=self._names)
+
+
+def event_message(row: Row) -> conflict_case_pb2.ConflictEvent:
+    """An event of a case, in a row of `events_of_case`."""
+    versions = list(zip(row["relationship_ids"], row["relationship_versions"], strict=True))
+    return conflict_case_pb2.ConflictEvent(
+        event_id=row["event_id"],
+        prior_status=CASE_STATUS.to_wire(CaseStatus(row["prior_status"]) if row["prior_status"] else None),
+        resulting_status=CASE_STATUS.to_wire(CaseStatus(row["resulting_status"])),
+        version=row["version"],
+        actor=actor_message(row),
+        action=CASE_ACTION.to_wire(CaseAction(row["action"])),
+        reason=row["reason"],
+        policy_version=row["policy_version"] or "",
+        time_basis=TIME_BASIS.to_wire(basis_of(row["time_basis"])),
+        relationships=[
+            conflict_case_pb2.RelationshipVersion(relationship_id=relationship_id, version=version)
+            for relationship_id, version in versions[:MEMBERS_SHOWN]
+        ],
+        relationships_total=len(versions),
+        relationships_truncated=len(versions) > MEMBERS_SHOWN,
+        revision=row["revision"],
+        created_at=timestamp_of(row["recorded_at"]),
+    )
+
+
+def actor_message(row: Row) -> actor_pb2.Actor:
+    """Who acted, by the columns ``actor_kind``, ``actor_profile_id`` and ``actor_name``."""
+    profile = None
+    if row["actor_profile_id"] is not None:
+        profile = actor_pb2.ProfileSummary(profile_id=row["actor_profile_id"], name=row["actor_name"] or "")
+    return actor_pb2.Actor(kind=ACTOR_KIND.to_wire(ActorKind(row["actor_kind"])), profile=profile)
+
+
+def run_message(row: Row) -> review_run_pb2.ReviewRun:
+    """A run of the reviewer, in a row of `run_row` or `run_page`."""
+    requested_by = None
+    if row["requested_by"] is not None:
+        requested_by = actor_pb2.Actor(
+            kind=ACTOR_KIND.to_wire(ActorKind.OPERATOR),
+            profile=actor_pb2.ProfileSummary(profile_id=row["requested_by"], name=row["requested_by_name"] or ""),
+        )
+    return review_run_pb2.ReviewRun(
+        run_id=row["run_id"],
+        kind=review_run_pb2.ReviewRunKind.Value(f"REVIEW_RUN_KIND_{row['kind'].upper()}"),
+        status=review_run_pb2.ReviewRunStatus.Value(f"REVIEW_RUN_STATUS_{row['status'].upper()}"),
+        requested_by=requested_by,
+        local_date=row["local_date"].isoformat() if row["local_date"] else "",
+        policy_version=row["policy_version"],
+        requested_at=timestamp_of(row["requested_at"]),
+        started_at=timestamp_or_none(row["started_at"]),
+        finished_at=timestamp_or_none(row["finished_at"]),
+        counters=review_run_pb2.ReviewCounters(**{name: row[f"{name}_cases"] for name in _COUNTERS}),
+    )
