@@ -16,6 +16,7 @@ from corrigenda_core.testing.case_snapshots import (
     AFTER_DEADLINE,
     BEFORE_DEADLINE,
     DEADLINE,
+    Member,
     Witness,
     authorities,
     case,
@@ -82,6 +83,20 @@ def test_an_override_misses_the_known_start_of_an_undated_authority() -> None:
     assert [one.quantity for one in override.missing] == [Quantity.OPPONENT_KNOWN_STARTS]
 
 
+OVERRIDES = [
+    pytest.param(member(*authorities(1), valid_from=midnight("2026-02-01")), id="a stated start alone"),
+    pytest.param(member(*authorities(1, since=day("2026-02-28"))), id="a bound that ends as the override begins"),
+]
+
+
+@pytest.mark.rule("R7.20")
+@pytest.mark.parametrize("authority", OVERRIDES)
+def test_an_override_that_decides_misses_nothing(authority: Member) -> None:
+    explanation = explain_case(case(side("A", *plain(4, since=MARCH_1)), side("B", authority)))
+    assert explanation.evaluation.decision.reason is DecisionReason.TIMED_OVERRIDE
+    assert reading_of(explanation.readings, "timed_override", "A").missing == ()
+
+
 @pytest.mark.rule("R7.20")
 def test_the_what_ifs_name_what_the_deadline_and_one_more_witness_would_bring() -> None:
     explanation = explain_case(TWO_TO_TWO)
@@ -118,8 +133,8 @@ def test_a_witness_for_a_position_that_is_not_there_is_refused() -> None:
         apply_one_more_witness(TWO_TO_TWO, PositionId("C"))
 
 
-def test_the_witness_is_new_whatever_names_the_snapshot_has() -> None:
-    name = "one more witness++++"
+@pytest.mark.parametrize("name", ["one more witness", "one more witness+", "a name that is longer than that one"])
+def test_the_witness_is_new_whatever_names_the_snapshot_has(name: str) -> None:
     snapshot = case(side("A", Witness(author=name, group=None), *plain(1)), side("B", *plain(1)))
     (for_a, _) = decide_case(apply_one_more_witness(snapshot, PositionId("A"))).standings
     assert for_a.counted == 3

@@ -13,7 +13,7 @@ import pytest
 from corrigenda_core.domain.snapshots import CaseSnapshot
 from corrigenda_core.domain.time import TimeBasis
 from corrigenda_core.policy.decision_codec import encode_decision
-from corrigenda_core.policy.team_conflict import decide_case
+from corrigenda_core.policy.team_conflict import decide_at_deadline, decide_case
 from corrigenda_core.testing.case_snapshots import (
     AFTER_DEADLINE,
     BEFORE_DEADLINE,
@@ -267,6 +267,43 @@ def test_an_override_must_be_later_than_every_authority() -> None:
     ours, early, late = plain(7, since=MARCH_1), authorities(1, since=JANUARY_1), authorities(1, since=MAY_1)
     expect(case(side("A", *ours), side("B", *early), side("C", *early)), "resolve", reason="timed_override", winner="A")
     expect(case(side("A", *ours), side("B", *early), side("C", *late)), "overdue")
+
+
+LATER = [
+    pytest.param(
+        side("B", *authorities(1, since=JANUARY_1), *authorities(1, since=MAY_1)), id="a bound of a second authority"
+    ),
+    pytest.param(
+        side("B", Witness(group="g", since=MAY_1, authoritative=True), Witness(group="g", since=JANUARY_1)),
+        id="another bound of the same authority",
+    ),
+    pytest.param(
+        side(
+            "B",
+            member(*authorities(1), valid_from=midnight("2026-01-01")),
+            member(*authorities(1), valid_from=APRIL_1),
+        ),
+        id="the start of a second relationship",
+    ),
+    pytest.param(
+        side("B", member(*authorities(1), Witness(group="group-1"), valid_from=APRIL_1)),
+        id="the start of a relationship that has an excluded support as well",
+    ),
+]
+
+
+@pytest.mark.rule("R7.11")
+@pytest.mark.parametrize("theirs", LATER)
+def test_an_override_must_be_later_than_everything_that_dates_an_authority(theirs: Any) -> None:
+    early, late = plain(8, since=MARCH_1), plain(8, since=day("2026-05-09"))
+    expect(case(side("A", *early), theirs, now=BEFORE_DEADLINE), "keep_open")
+    expect(case(side("A", *late), theirs, now=BEFORE_DEADLINE), "resolve", reason="timed_override", winner="A")
+
+
+@pytest.mark.rule("R7.12")
+def test_an_authority_that_is_overridden_does_not_win_by_being_the_only_one() -> None:
+    evaluation = decide_case(case(side("A", *plain(4, since=MAY_1)), side("B", *authorities(1, since=JANUARY_1))))
+    assert decide_at_deadline(evaluation.standings) is None
 
 
 @pytest.mark.rule("R7.11", "R7.12")
@@ -571,6 +608,12 @@ def test_a_system_of_record_cannot_lose(now: Any, expected: tuple[str, str, str 
     outcome, reason, winner = expected
     snapshot = case(side("A", *plain(4)), side("B", member(*plain(1), record=True)), now=now)
     expect(snapshot, outcome, reason=reason, winner=winner)
+
+
+@pytest.mark.rule("R7.14")
+def test_one_system_of_record_among_several_members_protects_the_position() -> None:
+    theirs = side("B", member(*plain(1)), member(*plain(1), record=True))
+    expect(case(side("A", *plain(7)), theirs), "overdue", reason="record_protected")
 
 
 @pytest.mark.rule("R7.14")
