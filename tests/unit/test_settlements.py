@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from corrigenda_core.domain.changes import OutcomeKind
+from corrigenda_core.domain.changes import Changes, OutcomeKind
+from corrigenda_core.domain.decisions import FacetAssignment
 from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.domain.ids import ConflictId, DecisionId, ProfileId
+from corrigenda_core.domain.ids import ConflictId, DecisionId, ProfileId, RelationshipId, StatementId
 from corrigenda_core.domain.predicates import Predicate, SameMomentPolicy
-from corrigenda_core.domain.relationships import Closing, ReferenceKind
-from corrigenda_core.domain.time import TextSpan, TimeBasis
+from corrigenda_core.domain.relationships import Closing, ReferenceKind, Status
+from corrigenda_core.domain.submissions import CorrectionTarget
+from corrigenda_core.domain.time import ClosedToNothing, TextSpan, TimeBasis
+from corrigenda_core.policy.corrections import may_correct
+from corrigenda_core.policy.placement import plan_own_side
 from corrigenda_core.testing.slot_ledger import SlotLedger, support_of
 from corrigenda_core.testing.slots import day, predicate, said
 
@@ -261,3 +265,97 @@ def test_placements_of_two_owners_are_two_plans() -> None:
     ledger.place("y 1 Jan", owner=ProfileId("bob"))
     assert ledger.rows() == ["x 1 Jan.. active", "y 1 Jan.. active"]
     assert {row.owner_id for row in ledger.last.relationships} == {"bob"}
+
+
+@pytest.mark.rule("R4.16b")
+def test_a_correction_names_an_own_living_relationship_at_its_version() -> None:
+    ledger = placed("gold 1 Mar")
+    statement = said("silver 1 Mar", first=1)[0]
+    row = ledger.row("s0")
+    for changed, version, reason in (
+        (replace(row, owner_id=ProfileId("bob")), None, Reason.NOT_OWNER),
+        (row, 7, Reason.STALE_VERSION),
+        (replace(row, status=Status.RETRACTED), None, Reason.INVALID_FIELD),
+        (replace(row, validity=ClosedToNothing(at=day("1 Mar"))), None, Reason.INVALID_FIELD),
+    ):
+        target = CorrectionTarget(relationship_id=row.relationship_id, expected_version=version)
+        with pytest.raises(Refusal) as refused:
+            may_correct(statement, changed, target)
+        assert refused.value.reason is reason
+    missing = {statement.statement_id: CorrectionTarget(relationship_id=RelationshipId("nothing"))}
+    with pytest.raises(Refusal) as refused:
+        plan_own_side(ledger.view, ledger.context(), [statement], [], missing)
+    assert refused.value.reason is Reason.RESOURCE_NOT_FOUND
+
+
+@pytest.mark.rule("R4.16b")
+def test_a_correction_goes_into_the_facet_of_its_target() -> None:
+    ledger = placed("x 1 Mar", "y 1 Mar")
+    keep_both = DecisionId("keep-both")
+    ledger.decide(
+        FacetAssignment(decision_id=keep_both, statement_id=StatementId("s0"), facet=0),
+        FacetAssignment(decision_id=keep_both, statement_id=StatementId("s1"), facet=1),
+    )
+    ledger.place("z", corrects="s1")
+    assert ledger.rows() == ["x 1 Mar.. active", "y nothing at 1 Mar superseded", "z 1 Mar.. active"]
+    assert ledger.row("s2").facet == 1
+
+
+@pytest.mark.rule("R4.16b")
+def test_only_a_newer_record_corrects_a_record() -> None:
+    ledger = placed("gold 1 Mar !crm")
+    ledger.place("silver 1 Mar !crm", corrects="s0")
+    assert ledger.rows() == ["gold nothing at 1 Mar superseded", "silver 1 Mar.. active"]
+
+
+@pytest.mark.rule("R4.10")
+def test_a_start_that_was_given_is_not_given_again() -> None:
+    ledger = placed("gold @1 May", "iron @1 May", by=CLOSE)
+    assert ledger.rows() == ["gold ..1 Jun superseded", "iron 1 Jun.. active"]
+    outcome = ledger.place("silver", corrects="s0")
+    assert outcome.kind is OutcomeKind.CORRECTED
+    assert ledger.rows() == ["gold nothing superseded", "iron 1 Jun.. active", "silver ..1 Jun superseded"]
+
+
+def test_a_plan_is_that_of_one_owner() -> None:
+    ledger = SlotLedger(HOLD)
+    assert plan_own_side(ledger.view, ledger.context(), [], []) == Changes()
+    mine, theirs = said("x 1 Mar")[0], said("x 1 Mar", owner=ProfileId("bob"), first=1)[0]
+    with pytest.raises(ValueError, match="one owner"):
+        plan_own_side(ledger.view, ledger.context(), [mine, theirs], [])
+
+
+@pytest.mark.rule("R4.10")
+def test_several_statements_of_one_plan_are_placed_one_after_the_other() -> None:
+    ledger = SlotLedger(HOLD)
+    statements = said("x 1 Mar", "x 1 Apr", "y 1 May")
+    changes = ledger.commit(
+        plan_own_side(ledger.view, ledger.context(), statements, [support_of(s) for s in statements])
+    )
+    assert [o.kind for o in changes.outcomes] == [
+        OutcomeKind.INSERTED,
+        OutcomeKind.CORROBORATED,
+        OutcomeKind.SUPERSEDED,
+    ]
+    assert ledger.rows() == ["x 1 Mar..1 May superseded", "y 1 May.. active"]
+    assert [row.version for row in ledger.view.rows] == [1, 1]
+
+
+@pytest.mark.rule("R4.15")
+def test_a_conditional_closing_lapses_when_what_it_was_made_for_is_held() -> None:
+    ledger = placed("x 1 Jan", "y 1 Mar", "z 1 Mar")
+    assert ledger.row("s2").status is Status.NEEDS_REVIEW
+    made_for = (StatementId("s2"),)
+    ledger.decide(closing(ledger, "s0", "1 Feb", conditional=True, made_for=made_for))
+    assert ledger.rows()[0] == "x 1 Jan..1 Mar superseded"
+
+
+@pytest.mark.rule("R4.3")
+def test_a_quarantined_row_stays_quarantined_while_nothing_carries_it() -> None:
+    ledger = placed("x 1 Jan")
+    lost = [replace(s, effective=False) for s in ledger.view.statements]
+    ledger.views[-1] = replace(
+        ledger.view, rows=tuple(replace(row, status=Status.QUARANTINED) for row in ledger.view.rows)
+    )
+    ledger.replace_statements(lost)
+    assert ledger.rows() == ["x 1 Jan.. quarantined"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from corrigenda_core.domain.ids import StatementId
 from corrigenda_core.domain.relationships import Closing
-from corrigenda_core.domain.time import TimeBasis
+from corrigenda_core.domain.time import Instant, TimeBasis
 from corrigenda_core.policy.lane_walk import Place, Run, Walk, apply_places
 from corrigenda_core.policy.lanes import Entry, is_excluding_value
 
@@ -52,6 +52,36 @@ def decide_reading(entries: Sequence[Entry], closings: Sequence[Closing], *, exc
     conflicts += [Conflict(entries) for entries in reading.homeless]
     conflicts += [_overridden(overridden.entry, overridden.run) for overridden in reading.walk.overridden]
     return Reading(walk=reading.walk, conflicts=conflicts, left=left)
+
+
+def decide_opponents(
+    entry: Entry, admitted: Sequence[Entry], reading: Reading, *, exclusive: bool
+) -> tuple[Entry, ...]:
+    """What an entry plainly cannot be ordered against, without reading everything again.
+
+    Args:
+        entry: one that is not in the reading.
+        admitted: all that are.
+        reading: what they say together, without conflicts.
+        exclusive: whether two ``+`` values exclude each other.
+
+    Returns:
+        What is in force at its witness time, or what may have started when it did; nothing, if a conflict can only be
+        found by reading it together with the others.
+    """
+    if entry.placed_by_witness:
+        in_force = [run for run in reading.walk.runs if run.is_in_force(entry.witness_at)]
+        if any(run.value == entry.value for run in in_force):
+            return ()
+        against = [other for run in in_force for other in run.entries]
+    else:
+        against = [
+            o
+            for o in admitted
+            if not o.placed_by_witness
+            and (_may_start_at(o, entry) if o.reach <= entry.reach else _may_start_at(entry, o))
+        ]
+    return tuple(other for other in against if is_excluding_value(other.value, entry.value, exclusive=exclusive))
 
 
 def _overridden(entry: Entry, run: Run) -> Conflict:
@@ -127,6 +157,13 @@ def _may_start_at(other: Entry, entry: Entry) -> bool:
     return other.reach[1] > entry.reach[0] or other.start.at == entry.start.at
 
 
+def _is_between(first: Instant | None, begin: Instant | None, last: Instant) -> bool:
+    """Whether a run that begins at ``begin`` began at ``first`` or later, and at ``last`` or earlier."""
+    if begin is None:
+        return first is None
+    return (first is None or first <= begin) and begin <= last
+
+
 @dataclass(slots=True)
 class _WitnessReading:
     """Places entries without a start one after the other, and walks again whenever one may have moved a run."""
@@ -153,7 +190,7 @@ class _WitnessReading:
         if same is not None:
             self._support(same, entry)
         elif in_force:
-            self._dispute(in_force, entry)
+            self._dispute(in_force, near, entry)
         elif any(run.begin is None or run.begin <= at for run in near):
             self._begin_again(entry)
         else:
@@ -166,7 +203,7 @@ class _WitnessReading:
     def _support(self, run: Run, entry: Entry) -> None:
         run.place.entries.append(entry)
         if entry.end is None:
-            run.entries.append(entry)
+            run.carry([entry])
         else:
             self._walk()
 
@@ -179,11 +216,15 @@ class _WitnessReading:
         self.places.append(Place(entry.witness_at, TimeBasis.RECORDED_FALLBACK, [entry]))
         self._walk()
 
-    def _dispute(self, opposing: Sequence[Run], entry: Entry) -> None:
-        """Joins the run that it excludes where that began, with everything that carried the run by then."""
+    def _dispute(self, opposing: Sequence[Run], near: Iterable[Run], entry: Entry) -> None:
+        """Joins the run that it excludes where that began, with everything that carried the run by then.
+
+        That is no place for it where it excludes other runs as well that began since: they would tie with the place.
+        """
         opponents = [other for run in opposing for other in run.entries]
         place = opposing[0].place
-        if any(run.place is not place for run in opposing):
+        since = [run for run in near if _is_between(place.begin, run.begin, entry.witness_at)]
+        if any(run.place is not place for run in (*opposing, *since)):
             self.homeless.append((entry, *opponents))
             return
         joining = {e.statement_id: e for e in opponents if e.start is None or e.start.at <= entry.witness_at}

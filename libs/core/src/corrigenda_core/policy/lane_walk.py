@@ -60,6 +60,17 @@ class Run:
     closings: Sequence[Closing] = ()
     disputed: bool = False
     successor: Place | None = field(default=None, init=False)
+    _ending: tuple[Ending | None] | None = field(default=None, init=False)
+
+    def carry(self, entries: Iterable[Entry]) -> None:
+        """Adds entries that continue or support it."""
+        self.entries.extend(entries)
+        self._ending = None
+
+    def end_with(self, place: Place) -> None:
+        """Lets a place that excludes it end it."""
+        self.successor = place
+        self._ending = None
 
     @property
     def begin(self) -> Instant | None:
@@ -86,6 +97,11 @@ class Run:
 
     def ending(self) -> Ending | None:
         """The earliest of its stated end, a closing and the next place; at one instant a closing comes first."""
+        if self._ending is None:
+            self._ending = (self._find_ending(),)
+        return self._ending[0]
+
+    def _find_ending(self) -> Ending | None:
         found = []
         closing, stated = self._first_closing(), self._stated_end()
         if closing is not None:
@@ -153,11 +169,11 @@ def apply_places(places: Iterable[Place], closings: Sequence[Closing], *, exclus
         sides = place.by_value()
         continued = next((run for run in running if len(sides) == 1 and run.value in sides and not run.disputed), None)
         if continued is not None:
-            continued.entries.extend(sides[continued.value])
+            continued.carry(sides[continued.value])
             continue
         for run in running:
             if any(run.value == value or is_excluding_value(run.value, value, exclusive=exclusive) for value in sides):
-                run.successor = place
+                run.end_with(place)
                 walk.overridden.extend(Overridden(entry, run) for entry in place.entries if not _may_end(entry, run))
         running = [run for run in running if run.successor is None]
         begun = [Run(value, place, entries, _of(value, closings), len(sides) > 1) for value, entries in sides.items()]
@@ -173,6 +189,8 @@ def _is_over(run: Run, at: Instant | None) -> bool:
 
 def _may_end(entry: Entry, run: Run) -> bool:
     """Whether an entry may end a run: what a system of record says is ended by that source alone."""
+    if entry.value == run.value:
+        return True
     said_by = {other.statement.source for other in run.entries if other.statement.record}
     return not said_by or (entry.statement.record and said_by == {entry.statement.source})
 

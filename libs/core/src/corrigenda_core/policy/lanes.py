@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from corrigenda_core.domain.ids import StatementId
 from corrigenda_core.domain.objects import Object, Polarity
@@ -30,16 +30,16 @@ class Entry:
     unbounded: bool = False
     end: KnownBound | None = None
     witness_at: Instant
+    value: Value = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Read many times in one fold, and put together from text: kept, because it never changes.
+        object.__setattr__(self, "value", value_of(self.statement.object, self.statement.polarity))
 
     @property
     def statement_id(self) -> StatementId:
         """The id of the statement."""
         return self.statement.statement_id
-
-    @property
-    def value(self) -> Value:
-        """What it says."""
-        return value_of(self.statement.object, self.statement.polarity)
 
     @property
     def sequence(self) -> int:

@@ -46,15 +46,12 @@ def decide_outcome(
         corrected: whether it takes the place of a relationship that it corrects.
         closed: whether the same-moment policy has ended another value for it, or given it its start.
     """
-    if not statement.effective:
-        return Outcome(kind=OutcomeKind.PENDING_EVIDENCE, rule="R4.3")
     for held in after.held:
         if held.statement_id == statement.statement_id:
             return Outcome(kind=OutcomeKind.HELD, rule=_HOLD_RULES[held.reason], opposing=held.against)
     episode = after.episode_of(statement.statement_id)
     if episode is None:
-        # A closing takes out only what it lists, and nothing lists a new statement: it was removed when it was placed.
-        return Outcome(kind=OutcomeKind.REJECTED)
+        return Outcome(kind=OutcomeKind.PENDING_EVIDENCE, rule="R4.3")
     if corrected:
         return Outcome(kind=OutcomeKind.CORRECTED, rule="R4.16b")
     if len(episode.statement_ids) > 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -11,9 +11,9 @@ from corrigenda_core.domain.predicates import SameMomentPolicy
 from corrigenda_core.domain.relationships import Closing
 from corrigenda_core.domain.time import TimeBasis
 from corrigenda_core.policy.extents import decide_exact_bound
-from corrigenda_core.policy.lane_reading import Conflict, Reading, decide_reading
+from corrigenda_core.policy.lane_reading import Conflict, Reading, decide_opponents, decide_reading
 from corrigenda_core.policy.lane_walk import Run
-from corrigenda_core.policy.lanes import Entry
+from corrigenda_core.policy.lanes import Entry, Value
 
 
 class HoldReason(StrEnum):
@@ -55,9 +55,10 @@ def decide_admission(
 ) -> Admission:
     """Applies the same-moment policy to the entries of one lane (R4.8).
 
-    With `hold`, entries are admitted in the order of recording, each that stands in conflict with none before it; the
-    first recorded one never waits, and whoever waits is tried again once all others have been. With `compete` every
-    conflict becomes a disputed place, and so it does with `close`, whose decisions have settled what they could.
+    With `hold`, what stands in conflict with something recorded earlier is kept out: of each conflict the side that
+    was recorded last waits, until none is left. Then everything that waits is tried again in the order of recording.
+    With `compete` every conflict becomes a disputed place, and so it does with `close`, whose decisions have settled
+    what they could.
 
     Args:
         entries: what no decision has taken out.
@@ -69,49 +70,57 @@ def decide_admission(
     def read(these: Sequence[Entry]) -> Reading:
         return decide_reading(these, closings, exclusive=exclusive)
 
-    is_barred = _is_any if policy is SameMomentPolicy.HOLD else _is_unplaceable
-    admitted, waiting = _admit(entries, lambda these: not any(is_barred(c) for c in read(these).conflicts))
-    reading = read(admitted)
-    against = {entry.statement_id: _against(entry, read([*admitted, entry])) for entry in waiting}
-    challengers = [e for e in waiting if policy is not SameMomentPolicy.HOLD and _is_of_record(against[e.statement_id])]
+    hold = policy is SameMomentPolicy.HOLD
+
+    def barred(reading: Reading) -> list[Conflict]:
+        return [conflict for conflict in reading.conflicts if hold or _is_unplaceable(conflict)]
+
+    reading = read(entries)
+    admitted = list(entries)
+    while conflicts := barred(reading):
+        last = {entry.statement_id for conflict in conflicts for entry in _last_side(conflict)}
+        admitted = [entry for entry in admitted if entry.statement_id not in last]
+        reading = read(admitted)
+    against: dict[StatementId, tuple[Entry, ...]] = {}
+    waiting = _waiting(entries, admitted)
+    healed = bool(waiting)
+    while healed:
+        healed = False
+        for entry in waiting:
+            opponents = decide_opponents(entry, admitted, reading, exclusive=exclusive) if hold else ()
+            if not opponents:
+                trial = read([*admitted, entry])
+                opponents = _against(entry, barred(trial))
+            if opponents:
+                against[entry.statement_id] = opponents
+            else:
+                admitted, reading, healed = [*admitted, entry], trial, True
+        waiting = _waiting(waiting, admitted)
+    challengers = [e for e in waiting if not hold and _is_of_record(against[e.statement_id])]
     held = tuple(_held(entry, against[entry.statement_id]) for entry in waiting if entry not in challengers)
     return Admission(
         reading=reading, held=held, beside=_beside(challengers, against, reading, closings, exclusive=exclusive)
     )
 
 
+def _last_side(conflict: Conflict) -> list[Entry]:
+    """The side of a conflict that was recorded last; a system of record never waits for others (R4.13)."""
+    sides: dict[Value, list[Entry]] = {}
+    for entry in conflict.entries:
+        sides.setdefault(entry.value, []).append(entry)
+    return max(sides.values(), key=lambda side: min((not e.statement.record, e.sequence) for e in side))
+
+
+def _waiting(entries: Iterable[Entry], admitted: Iterable[Entry]) -> list[Entry]:
+    """Who is not admitted, in the order in which they are tried again."""
+    inside = {entry.statement_id for entry in admitted}
+    waiting = [entry for entry in entries if entry.statement_id not in inside]
+    return sorted(waiting, key=lambda entry: (not entry.statement.record, entry.sequence))
+
+
 def _held(entry: Entry, against: tuple[Entry, ...]) -> Held:
     reason = HoldReason.SYSTEM_OF_RECORD if _is_of_record(against) else HoldReason.SAME_MOMENT
     return Held(entry=entry, against=against, reason=reason)
-
-
-def _admit(entries: Sequence[Entry], is_peaceful: Callable[[Sequence[Entry]], bool]) -> tuple[list[Entry], list[Entry]]:
-    """Who is admitted and who waits, both in the order of recording; what a system of record says comes first (R4.13).
-
-    Halves are tried whole before they are divided, so that few readings suffice where few entries wait.
-    """
-    admitted: list[Entry] = []
-    waiting: list[Entry] = []
-
-    def admit(some: Sequence[Entry]) -> None:
-        if is_peaceful([*admitted, *some]):
-            admitted.extend(some)
-        elif len(some) == 1:
-            waiting.extend(some)
-        else:
-            middle = len(some) // 2
-            admit(some[:middle])
-            admit(some[middle:])
-
-    admit(sorted(entries, key=lambda entry: (not entry.statement.record, entry.sequence)))
-    while (healed := next((entry for entry in waiting if is_peaceful([*admitted, entry])), None)) is not None:
-        waiting.remove(healed)
-        admitted.append(healed)
-    return admitted, waiting
-
-
-def _is_any(_: Conflict) -> bool:
-    return True
 
 
 def _is_unplaceable(conflict: Conflict) -> bool:
@@ -123,12 +132,14 @@ def _is_of_record(entries: Sequence[Entry]) -> bool:
     return any(entry.statement.record for entry in entries)
 
 
-def _against(entry: Entry, reading: Reading) -> tuple[Entry, ...]:
-    others: dict[StatementId, Entry] = {}
-    for conflict in reading.conflicts:
-        for other in conflict.entries:
-            if other.statement_id != entry.statement_id:
-                others.setdefault(other.statement_id, other)
+def _against(entry: Entry, conflicts: Iterable[Conflict]) -> tuple[Entry, ...]:
+    """Everything of another value that stands in conflict when an entry is admitted."""
+    others = {
+        other.statement_id: other
+        for conflict in conflicts
+        for other in conflict.entries
+        if other.statement_id != entry.statement_id
+    }
     return tuple(sorted(others.values(), key=lambda other: other.sequence))
 
 
