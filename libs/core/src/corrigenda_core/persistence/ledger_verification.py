@@ -128,9 +128,14 @@ def verify_ledger(connection: Connection, team_id: TeamId, metadata: MetaData = 
     """
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        register_types(connection)
-        connection.adapters.register_loader("timestamptz", _RawInstantLoader)
-        return _Verification(connection, team_id, metadata).report()
+        return verify_snapshot(connection, team_id, metadata)
+
+
+def verify_snapshot(connection: Connection, team_id: TeamId, metadata: MetaData = tables.metadata) -> LedgerReport:
+    """The same inside the caller's transaction, as that transaction sees the tables."""
+    register_types(connection)
+    connection.adapters.register_loader("timestamptz", _RawInstantLoader)
+    return _Verification(connection, team_id, metadata).report()
 
 
 def teams_to_verify(connection: Connection) -> list[TeamId]:
