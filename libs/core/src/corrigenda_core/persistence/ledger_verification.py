@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import Decimal
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -19,6 +22,7 @@ import psycopg
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.rows import dict_row
+from psycopg.types.json import set_json_loads
 from sqlalchemy import MetaData, Table, Text
 
 from corrigenda_core.domain.actors import Actor, ActorKind
@@ -135,6 +139,7 @@ def verify_snapshot(connection: Connection, team_id: TeamId, metadata: MetaData 
     """The same inside the caller's transaction, as that transaction sees the tables."""
     register_types(connection)
     connection.adapters.register_loader("timestamptz", _RawInstantLoader)
+    set_json_loads(partial(json.loads, parse_float=Decimal), connection)
     return _Verification(connection, team_id, metadata).report()
 
 
