@@ -143,6 +143,7 @@ class Database:
     def __init__(self, url: str, *, settings: PoolSettings | None = None, name: str = "corrigenda") -> None:
         self._settings = settings or PoolSettings()
         self._unfinished: set[asyncio.Task[Any]] = set()
+        self._lent = 0
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             url,
             connection_class=AsyncConnection[Row],
@@ -202,10 +203,13 @@ class Database:
             raise Refusal(Reason.OVERLOADED, "too many wait for the database", retry_after_seconds=1.0) from refused
         except (PoolTimeout, PoolClosed) as refused:
             raise self._no_connection() from refused
+        self._lent += 1
         try:
             yield connection
         finally:
-            await self._give_back(connection)
+            self._lent -= 1
+            # The pool rolls back what is open and drops a connection that is in the middle of something.
+            await self._pool.putconn(connection)
 
     async def ask(self, query: Query) -> list[Row]:
         """The rows of one statement outside any transaction: of a function that is asked before a team is known.
@@ -264,13 +268,8 @@ class Database:
         register_types(connection)
         connection.prepared_max = self._settings.max_prepared
 
-    async def _give_back(self, connection: Connection) -> None:
-        # The pool rolls back an open transaction and drops a connection that is in the middle of something.
-        await self._pool.putconn(connection)
-
     def _no_connection(self) -> Refusal:
-        statistics = self._pool.get_stats()
-        if statistics.get("pool_size", 0) > 0 and statistics.get("connections_errors", 0) == 0:
+        if self._lent >= self._settings.max_connections:
             return Refusal(Reason.OVERLOADED, "all database connections are in use", retry_after_seconds=1.0)
         return Refusal(Reason.STORE_UNAVAILABLE, "the database cannot be reached", retry_after_seconds=2.0)
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import Decimal
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -19,6 +22,7 @@ import psycopg
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.rows import dict_row
+from psycopg.types.json import set_json_loads
 from sqlalchemy import MetaData, Table, Text
 
 from corrigenda_core.domain.actors import Actor, ActorKind
@@ -128,9 +132,15 @@ def verify_ledger(connection: Connection, team_id: TeamId, metadata: MetaData = 
     """
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        register_types(connection)
-        connection.adapters.register_loader("timestamptz", _RawInstantLoader)
-        return _Verification(connection, team_id, metadata).report()
+        return verify_snapshot(connection, team_id, metadata)
+
+
+def verify_snapshot(connection: Connection, team_id: TeamId, metadata: MetaData = tables.metadata) -> LedgerReport:
+    """The same inside the caller's transaction, as that transaction sees the tables."""
+    register_types(connection)
+    connection.adapters.register_loader("timestamptz", _RawInstantLoader)
+    set_json_loads(partial(json.loads, parse_float=Decimal), connection)
+    return _Verification(connection, team_id, metadata).report()
 
 
 def teams_to_verify(connection: Connection) -> list[TeamId]:
