@@ -20,6 +20,7 @@ from corrigenda_core.ports.providers import (
     ProviderFailed,
     VerificationRequest,
 )
+from corrigenda_core.providers.local.times import MAX_SENTENCE_WORDS
 from corrigenda_core.providers.verifier_local import MAX_INLINE_CODE_POINTS, LocalVerifier
 
 ENTAILED, CONTRADICTED, INSUFFICIENT = VerificationVerdict
@@ -115,6 +116,10 @@ STATEMENTS = [
     ("staging deploys from dev\nproduction deploys from main", ENTAILED),
     ("1. production deploys from main\n2. staging deploys from dev", ENTAILED),
     ("production deploys from main. It takes ten minutes.", ENTAILED),
+    ("production deploys from the branch of main", ENTAILED),
+    ("Note: Production deploys from main", ENTAILED),
+    ('A 24" screen shows production deploys from main', ENTAILED),
+    ('The " sign shows production deploys from main', ENTAILED),
     ("Is it? Yes: production deploys from main.", ENTAILED),
     ("ｐｒｏｄｕｃｔｉｏｎ deploys from \u202emain\u202c", ENTAILED),
     # The past, with and without its end.
@@ -144,6 +149,7 @@ STATEMENTS = [
     ("It is false that production doesn't deploy from main", INSUFFICIENT),
     ("Nobody believes that it is not true that production deploys from main", INSUFFICIENT),
     ("Bob denies that production deploys from main", INSUFFICIENT),
+    ("It is no lie that production deploys from main", INSUFFICIENT),
     ("Contrary to the docs, production deploys from main", INSUFFICIENT),
     ("production deploys from main is not true", INSUFFICIENT),
     ("production deploys from main. That is false.", INSUFFICIENT),
@@ -183,6 +189,8 @@ STATEMENTS = [
     ("the release branch was discussed on Monday", INSUFFICIENT),
     ("production is fine. staging deploys from main", INSUFFICIENT),
     ("main deploys from production", INSUFFICIENT),
+    ("production, deploys from main", INSUFFICIENT),
+    ("production deploys from of main", INSUFFICIENT),
     ("preproduction deploys from main", INSUFFICIENT),
     ("pre-production deploys from main", INSUFFICIENT),
     ("staging, unlike production, deploys from main", INSUFFICIENT),
@@ -495,6 +503,14 @@ def test_repetitive_text_costs_bounded_effort(text: str, reason: str) -> None:
     finding = read(proposal(text))
     assert finding.verdict is INSUFFICIENT
     assert reason in finding.reason
+
+
+@pytest.mark.parametrize(("excess", "verdict"), [(0, ENTAILED), (1, INSUFFICIENT)])
+def test_a_sentence_is_read_up_to_its_limit(excess: int, verdict: VerificationVerdict) -> None:
+    words = ["since 2026-03-01", "production deploys from main", "and"]
+    text = " ".join([*words, *["x"] * (MAX_SENTENCE_WORDS - 7 + excess)])
+    finding = read(proposal(text))
+    assert (finding.verdict, len(finding.bounds)) == (verdict, 1 - excess)
 
 
 def test_a_submission_beyond_the_effort_is_answered_in_part() -> None:

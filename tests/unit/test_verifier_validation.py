@@ -126,6 +126,10 @@ def test_a_verifier_names_itself(length: int, valid: bool) -> None:
     assert (find_problems(REQUEST, answer(finding(1), finding(2), verifier="v" * length)) == ()) is valid
 
 
+def test_a_reason_may_be_as_long_as_its_bound() -> None:
+    assert find_problems(REQUEST, answer(finding(1), finding(2, reason="r" * MAX_REASON_CODE_POINTS))) == ()
+
+
 def test_problems_are_bounded_and_quote_nothing_of_the_answer() -> None:
     request = replace(REQUEST, proposals=tuple(wanted(n) for n in range(MAX_PROBLEMS + 5)))
     problems = find_problems(request, answer(finding(99, reason="secret payload")))
