@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pwd
 import select
 import signal
 import subprocess
@@ -13,8 +14,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from corrigenda_core.persistence import embedded
-from corrigenda_core.persistence.embedded import DirectoryInUse, EmbeddedPostgres, EmbeddedPostgresError
+from corrigenda_core.persistence import embedded_host
+from corrigenda_core.persistence.embedded import DirectoryInUse, EmbeddedPostgres
+from corrigenda_core.persistence.embedded_host import EmbeddedPostgresError
 
 pytestmark = pytest.mark.database
 
@@ -91,7 +93,7 @@ def write_row(url: str) -> None:
 @needs_root
 def test_a_server_started_by_root_runs_as_an_unprivileged_user(directory: Path) -> None:
     with EmbeddedPostgres(directory, fsync=False) as server:
-        assert os.stat(f"/proc/{server.pid}").st_uid == embedded._server_user("nobody").user_id
+        assert os.stat(f"/proc/{server.pid}").st_uid == pwd.getpwnam("nobody").pw_uid
         status = Path(f"/proc/{server.pid}/status").read_text()
         assert "\nGroups:\t\n" in status or "\nGroups:\t \n" in status, "supplementary groups of root are left"
         assert "\nCapEff:\t0000000000000000\n" in status
@@ -233,7 +235,7 @@ def test_a_lost_password_is_named(directory: Path) -> None:
 def test_an_unreachable_directory_is_replaced_and_said_so(
     directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(embedded, "SYSTEM_BASE", directory.parent / "base")
+    monkeypatch.setattr(embedded_host, "SYSTEM_BASE", directory.parent / "base")
     closed = directory.parent / "closed"
     closed.mkdir(mode=0o700)
     with EmbeddedPostgres(closed / "server", fsync=False) as server:
@@ -244,11 +246,22 @@ def test_an_unreachable_directory_is_replaced_and_said_so(
 
 
 @needs_root
+def test_a_strict_umask_does_not_lock_the_server_out(directory: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        with EmbeddedPostgres(directory / "nested" / "deeper", fsync=False) as server:
+            assert server.directory == directory / "nested" / "deeper"
+            assert server.pid
+    finally:
+        os.umask(before)
+
+
+@needs_root
 def test_unreachable_programs_are_copied_once(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "SYSTEM_BASE", directory.parent / "base")
-    reachable = embedded._is_traversable
+    monkeypatch.setattr(embedded_host, "SYSTEM_BASE", directory.parent / "base")
+    reachable = embedded_host._may_reach
     monkeypatch.setattr(
-        embedded, "_is_traversable", lambda path, user: "site-packages" not in str(path) and reachable(path, user)
+        embedded_host, "_may_reach", lambda path, user: "site-packages" not in str(path) and reachable(path, user)
     )
     with EmbeddedPostgres(directory, fsync=False) as server:
         assert os.readlink(f"/proc/{server.pid}/exe").startswith(str(directory.parent / "base"))

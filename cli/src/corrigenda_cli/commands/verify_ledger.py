@@ -1,0 +1,106 @@
+"""`corrigenda verify-ledger`: proves from the tables that a team's history is what was committed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import uuid
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import psycopg
+    from corrigenda_core.persistence.ledger_verification import LedgerReport
+
+URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
+EXIT_VERIFIED, EXIT_NOT_VERIFIED, EXIT_CANNOT_TELL = 0, 1, 2
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the subcommand."""
+    parser = subparsers.add_parser(
+        "verify-ledger",
+        help="prove that history was not edited",
+        description="Recomputes the hash chain of one team or of all from the tables. Exit status 0: all verified; "
+        "1: something does not fit, or there is no team; 2: it could not be looked at.",
+    )
+    parser.add_argument("--team", type=_team_id, metavar="ID", help="one team (default: all)")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    parser.add_argument(
+        "--database-url",
+        default=os.environ.get(URL_VARIABLE, ""),
+        help=f"URL of the role corrigenda_auditor (default: {URL_VARIABLE})",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Verifies, prints the report, returns the exit status."""
+    import psycopg
+
+    if not options.database_url:
+        return _cannot_tell(f"set {URL_VARIABLE} or give --database-url: the URL of the role corrigenda_auditor")
+    try:
+        with psycopg.connect(options.database_url, autocommit=True) as connection:
+            if not _sees_every_team(connection):
+                return _cannot_tell("this role does not see every team; connect as corrigenda_auditor")
+            reports = _verify(connection, options.team)
+    except psycopg.Error as problem:
+        return _cannot_tell(str(problem).strip())
+    is_verified = bool(reports) and all(report.is_verified for report in reports)
+    print(_as_json(reports, is_verified) if options.json else _as_text(reports))
+    return EXIT_VERIFIED if is_verified else EXIT_NOT_VERIFIED
+
+
+def _verify(connection: psycopg.Connection[tuple[object, ...]], team: str | None) -> list[LedgerReport]:
+    from corrigenda_core.domain.ids import TeamId
+    from corrigenda_core.persistence.ledger_verification import teams_to_verify, verify_ledger
+
+    teams = teams_to_verify(connection) if team is None else [TeamId(team)]
+    return [verify_ledger(connection, team_id) for team_id in teams]
+
+
+def _sees_every_team(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
+    """Whether row-level security lets the role pass; otherwise it sees no row and everything looks well."""
+    row = connection.execute("SELECT rolbypassrls OR rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
+    return row is not None and row[0] is True
+
+
+def _as_text(reports: list[LedgerReport]) -> str:
+    if not reports:
+        return "there is no team"
+    lines: list[str] = []
+    for report in reports:
+        verdict = "verified" if report.is_verified else f"{report.problem_count} problems"
+        lines.append(
+            f"team {report.team_id}: {verdict}; revision {report.revisions}, {report.rows} rows, {report.head}"
+        )
+        for problem in report.problems:
+            place = " ".join(
+                part
+                for part in (f"revision {problem.revision}" if problem.revision else "", problem.table or "")
+                if part
+            )
+            lines.append(f"  {problem.kind}: {problem.detail}{f' ({place})' if place else ''}")
+        if report.problem_count > len(report.problems):
+            lines.append(f"  and {report.problem_count - len(report.problems)} more")
+    return "\n".join(lines)
+
+
+def _as_json(reports: list[LedgerReport], is_verified: bool) -> str:
+    teams = [{**asdict(report), "verified": report.is_verified} for report in reports]
+    return json.dumps({"verified": is_verified, "teams": teams}, ensure_ascii=False)
+
+
+def _team_id(text: str) -> str:
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no team id") from None
+
+
+def _cannot_tell(reason: str) -> int:
+    print(f"corrigenda verify-ledger: {reason}", file=sys.stderr)
+    return EXIT_CANNOT_TELL

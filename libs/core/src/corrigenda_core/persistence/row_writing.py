@@ -1,0 +1,133 @@
+"""INSERT and UPDATE of whole rows: statement text made once from the declared tables, values as canonical text.
+
+A row is complete: every column that can hold a value is given or is NULL, because what is written is also what enters
+the ledger. ``team_id``, ``revision`` and ``recorded_at`` come from the commit, not from the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from sqlalchemy import Table
+
+from corrigenda_core.persistence.named_sql import Query
+from corrigenda_core.persistence.row_text import Encoder, encoder_of
+
+COMMIT_COLUMNS = ("team_id", "revision", "recorded_at")
+VERSION = "version"
+
+RowText = Mapping[str, str | None]
+"""A row as canonical text by column; ``None`` is NULL."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ColumnRule:
+    name: str
+    encode: Encoder
+    nullable: bool
+
+
+class RowWriter:
+    """Writes the rows of one table."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table.name
+        self._rules = tuple(
+            _ColumnRule(name=column.name, encode=encoder_of(column.type), nullable=bool(column.nullable))
+            for column in table.columns
+            if column.computed is None
+        )
+        self._names = tuple(rule.name for rule in self._rules)
+        self._known = frozenset(self._names)
+        self._key = tuple(column.name for column in table.primary_key.columns)
+        self.numbered_by = _numbering_column(table)
+        self._insert_sql = (
+            f"INSERT INTO {self.table} ({', '.join(self._names)})"
+            f" VALUES ({', '.join(f'%({name})s' for name in self._names)})"
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that a row text has, in the table's order."""
+        return self._names
+
+    def text(self, row: Mapping[str, object]) -> RowText:
+        """The complete row as canonical text.
+
+        Raises:
+            ValueError: if a column is unknown or one that needs a value has none.
+            TypeError: if a value does not fit its column.
+        """
+        if unknown := row.keys() - self._known:
+            raise ValueError(f"{self.table} has no column {', '.join(sorted(unknown))}")
+        return {rule.name: self._column_text(rule, row.get(rule.name)) for rule in self._rules}
+
+    def _column_text(self, rule: _ColumnRule, value: object) -> str | None:
+        if value is None:
+            if not rule.nullable:
+                raise ValueError(f"{self.table}.{rule.name} needs a value")
+            return None
+        try:
+            return rule.encode(value)
+        except (TypeError, ValueError) as problem:
+            raise TypeError(f"{self.table}.{rule.name}: {problem}") from problem
+
+    def insert(self, row: RowText) -> Query:
+        """The INSERT of a row."""
+        return Query(name=f"insert {self.table}", sql=self._insert_sql, parameters=row)
+
+    def update(self, row: RowText, prior_version: int, changed: Iterable[str] | None) -> Query:
+        """The UPDATE of exactly the version ``prior_version`` of a row; the server fails if it is not the current one.
+
+        ``changed`` names the columns to set, for roles that may write only some; the others must be as they are.
+        ``None`` sets all that are not part of the key.
+        """
+        sql = _update_sql(self, None if changed is None else tuple(sorted(changed)))
+        return Query(name=f"update {self.table}", sql=sql, parameters={**row, "prior_version": str(prior_version)})
+
+    def _settable(self, changed: Sequence[str] | None) -> list[str]:
+        if changed is None:
+            return [name for name in self._names if name not in self._key]
+        if unknown := set(changed) - self._known:
+            raise ValueError(f"{self.table} has no column {', '.join(sorted(unknown))}")
+        always = {self.numbered_by, "revision", "recorded_at"} & self._known
+        return [name for name in self._names if name in always | set(changed)]
+
+
+def _numbering_column(table: Table) -> str:
+    """What tells the versions of one row apart: the last column of the history's key, else ``version``."""
+    history = table.metadata.tables.get(f"{table.name}_history")
+    return VERSION if history is None else list(history.primary_key.columns)[-1].name
+
+
+@cache
+def _update_sql(writer: RowWriter, changed: tuple[str, ...] | None) -> str:
+    settable = writer._settable(changed)
+    assignments = ", ".join(f"{name} = %({name})s" for name in settable)
+    # What is not set is compared: the ledger is about to say that this is the row, all of it.
+    kept = [name for name in writer.columns if name not in settable and name not in writer._key]
+    condition = " AND ".join(
+        [
+            *(f"{name} = %({name})s" for name in writer._key),
+            *(f"{name} IS NOT DISTINCT FROM %({name})s" for name in kept),
+        ]
+    )
+    # The whole second round trip is on its way, COMMIT included, before the first answer is read: a version that is no
+    # longer there must fail on the server. No row makes the division by zero that `failures` knows.
+    return (
+        f"WITH written AS (UPDATE {writer.table} SET {assignments}"
+        f" WHERE {condition} AND {writer.numbered_by} = %(prior_version)s RETURNING 1)"
+        " SELECT 1 / count(*) FROM written"
+    )
+
+
+@cache
+def writer_of(table: Table) -> RowWriter:
+    """The writer of a table, made once.
+
+    Raises:
+        TypeError: if a column's type has no canonical text.
+    """
+    return RowWriter(table)

@@ -1,0 +1,1 @@
+"""Named SQL files, one per aggregate; `named_sql` loads them."""

@@ -1,0 +1,130 @@
+"""Q17: the team of a transaction never leaks into the next one on a pooled connection, also after cancellation."""
+
+import asyncio
+import os
+import random
+from collections.abc import AsyncIterator
+
+import pytest
+from corrigenda_core.domain.errors import Refusal
+from corrigenda_core.persistence.database import Database, PoolSettings
+from corrigenda_core.persistence.named_sql import Query
+from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransaction
+from corrigenda_core.persistence.transaction import Transaction, TransactionRunner
+from corrigenda_core.persistence.work_transaction import WorkRunner, WorkTransaction
+from corrigenda_core.ports.deadline import Deadline
+from corrigenda_core.testing.postgres import Team, ThrowawayDatabase, add_team
+from corrigenda_core.testing.revisions import write_evidence
+
+pytestmark = [pytest.mark.database, pytest.mark.rule("R11.2")]
+
+TRANSACTIONS = 5_000 if os.environ.get("CORRIGENDA_TEST_TIER") == "full" else 300
+AT_ONCE = 12
+
+WHOSE = Query(
+    name="whose",
+    sql="SELECT current_setting('app.team_id', true) AS setting, array_agg(DISTINCT team_id::text) AS seen"
+    " FROM profiles",
+)
+NAP = Query(name="nap", sql="SELECT pg_sleep(0.005)")
+
+
+@pytest.fixture(params=[0, None], ids=["prepared", "for poolers"])
+async def database(request: pytest.FixtureRequest, shared_database: ThrowawayDatabase) -> AsyncIterator[Database]:
+    """Few connections, so that every one of them serves many teams."""
+    settings = PoolSettings(max_connections=3, acquire_timeout_seconds=60, prepare_threshold=request.param)
+    async with Database(shared_database.url("corrigenda_ingest"), settings=settings) as database:
+        yield database
+
+
+async def test_no_transaction_ever_sees_another_team(database: Database, shared_database: ThrowawayDatabase) -> None:
+    teams = [add_team(shared_database) for _ in range(6)]
+    runner, reader, worker = TransactionRunner(database), ReadRunner(database), WorkRunner(database)
+    chance = random.Random(1)
+    wrong: list[object] = []
+    cancelled = 0
+
+    def check(team: Team, rows: list[dict[str, object]]) -> None:
+        if rows != [{"setting": team.team_id, "seen": [team.team_id]}]:
+            wrong.append(rows)
+
+    async def commit(team: Team) -> None:
+        async def plan(transaction: Transaction) -> None:
+            check(team, await transaction.fetch(WHOSE))
+            write_evidence(transaction, team.profiles[0], "x")
+
+        await runner.run(team.team_id, plan, prefetch=[NAP])
+
+    async def refuse(team: Team) -> None:
+        def plan(transaction: Transaction) -> None:
+            check(team, transaction.prefetched["whose"])
+            raise ValueError
+
+        with pytest.raises(ValueError, match=r"^$"):
+            await runner.run(team.team_id, plan, prefetch=[WHOSE])
+
+    async def read(team: Team) -> None:
+        async def look(view: ReadTransaction) -> None:
+            check(team, await view.fetch(WHOSE))
+
+        await reader.run(team.team_id, look, prefetch=[NAP])
+
+    async def work(team: Team) -> None:
+        async def do(transaction: WorkTransaction) -> None:
+            _, rows = await transaction.execute(NAP, WHOSE)
+            check(team, rows)
+
+        await worker.run(team.team_id, do)
+
+    async def some_transactions(count: int) -> None:
+        nonlocal cancelled
+        for _ in range(count):
+            task = asyncio.create_task(chance.choice([commit, refuse, read, work])(chance.choice(teams)))
+            # A third is cancelled at some point of its life.
+            patience = chance.uniform(0, 0.02) if chance.random() < 1 / 3 else None
+            done, _ = await asyncio.wait({task}, timeout=patience)
+            if done:
+                task.result()
+            else:
+                cancelled += 1
+                task.cancel()
+                await asyncio.wait({task})
+
+    await asyncio.gather(*(some_transactions(TRANSACTIONS // AT_ONCE) for _ in range(AT_ONCE)))
+    assert wrong == []
+    assert cancelled > TRANSACTIONS / 20
+    async with database.connection() as connection:
+        cursor = await connection.execute(WHOSE.sql.encode())
+        assert await cursor.fetchall() in (
+            [{"setting": None, "seen": None}],
+            [{"setting": "", "seen": None}],
+        ), "outside a transaction there is no team and no row"
+
+
+async def test_the_pool_is_whole_after_a_storm_of_cancellations(
+    database: Database, shared_database: ThrowawayDatabase
+) -> None:
+    team = add_team(shared_database)
+    runner = TransactionRunner(database)
+
+    async def holding(transaction: Transaction) -> None:
+        write_evidence(transaction, team.profiles[0], "x")
+        await transaction.fetch(Query(name="long", sql="SELECT pg_sleep(30)"))
+
+    for _ in range(20):
+        storm = [
+            asyncio.create_task(runner.run(team.team_id, holding, deadline=Deadline.after(0.02))) for _ in range(5)
+        ]
+        for outcome in await asyncio.gather(*storm, return_exceptions=True):
+            assert isinstance(outcome, Refusal)
+    answer = await runner.run(
+        team.team_id, lambda tx: write_evidence(tx, team.profiles[0], "x"), deadline=Deadline.after(20)
+    )
+    assert answer.revision == 1, "nothing of what was cancelled was committed"
+    with shared_database.connect() as connection:
+        busy = connection.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND state <> 'idle' AND pid <> pg_backend_pid()"
+            " AND application_name = 'corrigenda'",
+            [shared_database.name],
+        ).fetchone()
+    assert busy == (0,)
