@@ -1,0 +1,125 @@
+"""`corrigenda demo`: plays the demonstration on a fresh throw-away stack."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from corrigenda_cli.demonstration import Result
+    from corrigenda_cli.stack import Stack
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the subcommand."""
+    parser = subparsers.add_parser(
+        "demo",
+        help="play the demonstration on a throw-away stack",
+        description="Starts a fresh stack on free ports, plays one disagreement through the public gRPC API, and stops "
+        "everything again. Exit status 0 if it went as it should, or as the flags say; 1 if not.",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output, no transcript")
+    parser.add_argument("--without-reviewer", action="store_true", help="do not start the reviewer: nothing is resolved")
+    parser.add_argument(
+        "--without-entailment", action="store_true", help="let B's text not say what B proposes: no case is opened"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Plays it and prints the transcript or the result."""
+    from corrigenda_core.rpc.server import run as run_loop
+
+    result = run_loop(_play(options))
+    if options.json:
+        print(json.dumps(asdict(result)))
+    return 0 if _is_as_expected(result, options) else 1
+
+
+async def _play(options: argparse.Namespace) -> Result:
+    from corrigenda_core.rpc.client import Endpoints
+
+    from corrigenda_cli.demonstration import Demonstration
+    from corrigenda_cli.stack import Stack
+
+    def say(text: str) -> None:
+        print(text, file=sys.stderr if options.json else sys.stdout, flush=True)
+
+    without = ("reviewer",) if options.without_reviewer else ()
+    with tempfile.TemporaryDirectory(prefix="corrigenda-demo-") as folder:
+        stack = Stack(
+            directory=Path(folder),
+            database_url=None,
+            free_ports=True,
+            without=without,
+            # Nothing of a throw-away stack outlives it.
+            fsync=False,
+            say=lambda text: print(f"… {text}", file=sys.stderr, flush=True),
+        )
+        async with stack:
+            demonstration = Demonstration(
+                endpoints=Endpoints(
+                    ingest=stack.address("ingest"),
+                    conflict=stack.address("conflict"),
+                    recall=stack.address("recall"),
+                ),
+                admin_key=await asyncio.to_thread(_make_team, stack),
+                entailed=not options.without_entailment,
+                say=say,
+            )
+            result = await demonstration.play()
+            result.ledger_verified = await asyncio.to_thread(_ledger_verified, stack)
+            say(f"\nthe ledger verifies: {'yes' if result.ledger_verified else 'NO'}")
+            return result
+
+
+def _make_team(stack: Stack) -> str:
+    """A team whose clock is driven, from before the story begins."""
+    import psycopg
+    from corrigenda_core.persistence.team_store import create_team
+    from corrigenda_core.serving import new_ids, now
+
+    from corrigenda_cli.demonstration import BEGINNING
+
+    with psycopg.connect(stack.url("corrigenda_migrator"), autocommit=True) as connection:
+        team = create_team(
+            connection,
+            name="demonstration",
+            admin_name="admin",
+            driven_from=BEGINNING,
+            ids=new_ids(),
+            now=now(),
+            pepper=stack.secrets.key_pepper.encode(),
+        )
+    return team.key
+
+
+def _ledger_verified(stack: Stack) -> bool:
+    """Whether `corrigenda verify-ledger` says so, by its exit status."""
+    command = [sys.executable, "-m", "corrigenda_cli", "verify-ledger", "--json"]
+    environment = {**os.environ, "CORRIGENDA_DATABASE_URL": stack.url("corrigenda_auditor")}
+    return subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
+
+
+def _is_as_expected(result: Result, options: argparse.Namespace) -> bool:
+    """Whether the story went as the flags say it must."""
+    opened = not options.without_entailment
+    resolved = opened and not options.without_reviewer
+    return (
+        result.case_opened == opened
+        and result.both_positions_recalled_while_open == opened
+        and result.resolved_by_review == resolved
+        and result.winner == ("release" if resolved else None)
+        and result.owner_a_unchanged_by_placement
+        and result.recall_known_before_correction == "main"
+        and result.trace_keeps_loser
+        and result.ledger_verified
+    )
