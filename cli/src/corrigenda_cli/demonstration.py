@@ -134,9 +134,9 @@ class Demonstration:
         placed_b = await self._remember(b, "B", text, "release")
         answer_b = placed_b.placement.relationships[0]
         after = await self._trace(a, row_a)
-        self.result.owner_a_unchanged_by_placement = (
-            before.relationship == after.relationship and len(before.transitions) == len(after.transitions)
-        )
+        self.result.owner_a_unchanged_by_placement = before.relationship == after.relationship and len(
+            before.transitions
+        ) == len(after.transitions)
         self.result.case_opened = answer_b.conflict.effect == placement_pb2.CONFLICT_EFFECT_OPENS_CASE
         self._tell_placement(answer_b, row_a)
 
@@ -157,17 +157,11 @@ class Demonstration:
         self.say(f"{name} remembers: “{text}”")
         context = None
         if answers is not None:
-            context = submission_pb2.ConflictContext(
-                conflict_id=answers.conflict_id, expected_version=answers.version
-            )
+            context = submission_pb2.ConflictContext(conflict_id=answers.conflict_id, expected_version=answers.version)
         response: ingest_service_pb2.RememberResponse = await client.ingest.Remember(
             ingest_service_pb2.RememberRequest(
                 idempotency_key=self._key(),
-                evidence=[
-                    submission_pb2.EvidenceItem(
-                        content=text, source_type=evidence_pb2.SOURCE_TYPE_CONVERSATION
-                    )
-                ],
+                evidence=[submission_pb2.EvidenceItem(content=text, source_type=evidence_pb2.SOURCE_TYPE_CONVERSATION)],
                 proposal=submission_pb2.Proposal(
                     entities=[
                         submission_pb2.ProposedEntity(ref="env", name="production", entity_kind="environment"),
@@ -202,9 +196,7 @@ class Demonstration:
 
     async def _open_case(self, client: Client) -> conflict_case_pb2.ConflictCase | None:
         listed = await client.conflict.ListConflicts(
-            conflict_service_pb2.ListConflictsRequest(
-                entry_kinds=[conflict_service_pb2.CONFLICT_ENTRY_KIND_TEAM_CASE]
-            )
+            conflict_service_pb2.ListConflictsRequest(entry_kinds=[conflict_service_pb2.CONFLICT_ENTRY_KIND_TEAM_CASE])
         )
         for entry in listed.entries:
             self.result.question = entry.team_case.question
@@ -248,8 +240,8 @@ class Demonstration:
         winners = [position.label for position in case.positions if position.position_id == case.preferred_position_id]
         self.result.winner = winners[0] if len(winners) == 1 else winners or None
         self.say(
-            f"the reviewer decides at the deadline: {self.result.winner}, from {instant_of(case.effective_at):%d %B %Y} "
-            f"({case.resolution_reason.replace('_', ' ')})"
+            f"the reviewer decides at the deadline: {self.result.winner}, "
+            f"from {instant_of(case.effective_at):%d %B %Y} ({case.resolution_reason.replace('_', ' ')})"
         )
 
     async def _recalled_afterwards(self, client: Client) -> None:

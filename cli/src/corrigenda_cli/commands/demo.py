@@ -27,7 +27,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "everything again. Exit status 0 if it went as it should, or as the flags say; 1 if not.",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output, no transcript")
-    parser.add_argument("--without-reviewer", action="store_true", help="do not start the reviewer: nothing is resolved")
+    parser.add_argument("--without-reviewer", action="store_true", help="start no reviewer: nothing is resolved")
     parser.add_argument(
         "--without-entailment", action="store_true", help="let B's text not say what B proposes: no case is opened"
     )

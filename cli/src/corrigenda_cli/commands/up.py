@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "up",
         help="run the whole stack until Ctrl-C",
         description=f"Starts PostgreSQL (embedded, or the server that {URL_VARIABLE} names), brings the schema up to "
-        "date, starts the services, the reviewer and the indexer, and makes a demonstration team with three keys at the "
-        "first start. Stops everything on Ctrl-C.",
+        "date, starts the services, the reviewer and the indexer, and makes a demonstration team with three keys at "
+        "the first start. Stops everything on Ctrl-C.",
     )
     parser.add_argument(
         "--directory",
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _up(options: argparse.Namespace) -> int:
-    from corrigenda_core.persistence.embedded import EmbeddedPostgresError
+    from corrigenda_core.persistence.embedded_host import EmbeddedPostgresError
     from corrigenda_core.process import stop_event
 
     from corrigenda_cli.child import ChildFailedError
@@ -144,12 +145,12 @@ def _calls(endpoints: dict[str, str], keys: dict[str, str]) -> list[str]:
     ]
 
 
-def _buf_curl(address: str, key: str, method: str, request: dict[str, object]) -> str:
+def _buf_curl(address: str, key: str, method: str, request: Mapping[str, object]) -> str:
     return (
         f"buf curl --protocol grpc --http2-prior-knowledge -H 'authorization: Bearer {key}' "
         f"-d '{json.dumps(request)}' http://{address}/{method}\n"
     )
 
 
-def _grpcurl(address: str, key: str, method: str, request: dict[str, object]) -> str:
+def _grpcurl(address: str, key: str, method: str, request: Mapping[str, object]) -> str:
     return f"grpcurl -plaintext -H 'authorization: Bearer {key}' -d '{json.dumps(request)}' {address} {method}\n"
