@@ -1,9 +1,32 @@
-"""Fixtures that many tests share: PostgreSQL, a migrated database, teams in it."""
+"""Fixtures that many tests share: PostgreSQL, a migrated database, teams in it, and the whole stack on the wire."""
 
-from collections.abc import Iterator
+import json
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
 
+import psycopg
 import pytest
-from corrigenda_core.testing.postgres import PostgresCluster, Team, ThrowawayDatabase, add_team, postgres_cluster
+from corrigenda.admin.v1 import admin_service_pb2
+from corrigenda.ingest.v1 import ingest_service_pb2, submission_pb2
+from corrigenda.options.v1 import key_scope_pb2
+from corrigenda.type.v1 import evidence_pb2, predicate_pb2, relationship_pb2
+from corrigenda_cli.local_secrets import DATABASE_ROLES, LocalSecrets, write_private
+from corrigenda_cli.stack import Stack
+from corrigenda_core.persistence.team_store import create_team
+from corrigenda_core.rpc.client import Client, Endpoints
+from corrigenda_core.serving import new_ids, now
+from corrigenda_core.testing.postgres import (
+    ROLE_PASSWORD,
+    PostgresCluster,
+    Team,
+    ThrowawayDatabase,
+    add_team,
+    postgres_cluster,
+)
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +54,123 @@ def fresh_database(cluster: PostgresCluster) -> Iterator[ThrowawayDatabase]:
 def team(shared_database: ThrowawayDatabase) -> Team:
     """An open team with two profiles in the shared database."""
     return add_team(shared_database)
+
+
+@pytest.fixture(scope="session")
+async def stack(cluster: PostgresCluster, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack]:
+    """The whole stack as its users see it, every process of its own, on a database of its own."""
+    directory = tmp_path_factory.mktemp("stack")
+    # The roles of a test server belong to all its databases: their passwords are what the cluster has set.
+    known = LocalSecrets(role_passwords=dict.fromkeys(DATABASE_ROLES, ROLE_PASSWORD))
+    write_private(directory / "secrets.json", json.dumps(asdict(known)))
+    with cluster.database() as database:
+        async with Stack(directory=directory, database_url=database.superuser_url, free_ports=True) as running:
+            yield running
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireTeam:
+    """A team on the running stack: an administrator, and profiles with keys that read and write."""
+
+    team_id: str
+    admin: Client
+    profiles: Mapping[str, Client]
+    keys: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> Client:
+        return self.profiles[name]
+
+
+@pytest.fixture
+async def new_team(stack: Stack) -> AsyncIterator[Callable[..., Awaitable[WireTeam]]]:
+    """Makes teams on the running stack, each with profiles A, B, C and the predicate ``deploys_from``."""
+    async with AsyncExitStack() as clients:
+
+        async def make(*, driven_from: datetime | None = None, profiles: Sequence[str] = ("A", "B", "C")) -> WireTeam:
+            return await _wire_team(stack, clients, driven_from, profiles)
+
+        yield make
+
+
+async def _wire_team(
+    stack: Stack, clients: AsyncExitStack, driven_from: datetime | None, profiles: Sequence[str]
+) -> WireTeam:
+    with psycopg.connect(stack.url("corrigenda_migrator"), autocommit=True) as connection:
+        made = create_team(
+            connection,
+            name="a team",
+            admin_name="admin",
+            driven_from=driven_from,
+            ids=new_ids(),
+            now=now(),
+            pepper=stack.secrets.key_pepper.encode(),
+        )
+    endpoints = Endpoints(
+        ingest=stack.address("ingest"), conflict=stack.address("conflict"), recall=stack.address("recall")
+    )
+    admin = await clients.enter_async_context(Client(endpoints, made.key))
+    await admin.admin.RegisterPredicate(
+        admin_service_pb2.RegisterPredicateRequest(
+            idempotency_key="deploys_from",
+            definition=predicate_pb2.PredicateDefinition(
+                key="deploys_from",
+                aliases=["deploys from"],
+                relationship_kind=predicate_pb2.RELATIONSHIP_KIND_STATE,
+                current_cardinality=predicate_pb2.CARDINALITY_ONE,
+            ),
+        )
+    )
+    keys = {}
+    for name in profiles:
+        profile = await admin.admin.CreateProfile(
+            admin_service_pb2.CreateProfileRequest(idempotency_key=f"profile {name}", name=name)
+        )
+        key = await admin.admin.CreateKey(
+            admin_service_pb2.CreateKeyRequest(
+                idempotency_key=f"key {name}",
+                profile_id=profile.profile.profile_id,
+                scopes=[key_scope_pb2.KEY_SCOPE_READ, key_scope_pb2.KEY_SCOPE_WRITE],
+            )
+        )
+        keys[name] = key.secret
+    opened = {name: await clients.enter_async_context(Client(endpoints, secret)) for name, secret in keys.items()}
+    return WireTeam(team_id=made.team_id, admin=admin, profiles=opened, keys={"admin": made.key, **keys})
+
+
+@pytest.fixture
+def deploys_from() -> Callable[..., ingest_service_pb2.RememberRequest]:
+    """Makes the request that says where production deploys from."""
+    return _deploys_from
+
+
+def _deploys_from(
+    text: str,
+    branch: str,
+    *,
+    key: str | None = None,
+    predicate: str = "deploys_from",
+    cited: submission_pb2.Citation | None = None,
+    **more: Any,
+) -> ingest_service_pb2.RememberRequest:
+    return ingest_service_pb2.RememberRequest(
+        idempotency_key=key or uuid.uuid4().hex,
+        evidence=[submission_pb2.EvidenceItem(content=text, source_type=evidence_pb2.SOURCE_TYPE_CONVERSATION)],
+        proposal=submission_pb2.Proposal(
+            entities=[
+                submission_pb2.ProposedEntity(ref="env", name="production", entity_kind="environment"),
+                submission_pb2.ProposedEntity(ref="branch", name=branch, entity_kind="git_branch"),
+            ],
+            relationships=[
+                submission_pb2.ProposedRelationship(
+                    proposal_id="p1",
+                    subject_ref="env",
+                    predicate=predicate,
+                    object_ref="branch",
+                    polarity=relationship_pb2.POLARITY_POSITIVE,
+                    modality=relationship_pb2.MODALITY_STATEMENT,
+                    evidence=[cited or submission_pb2.Citation(evidence_index=0, start=0, end=len(text))],
+                    **more,
+                )
+            ],
+        ),
+    )

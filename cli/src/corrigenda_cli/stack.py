@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,13 +96,13 @@ class Stack:
         """The folder of the processes' logs."""
         return self.directory / "logs"
 
-    async def start_process(self, name: str) -> Child:
-        """Starts one process of the stack (again) and waits until it is ready."""
+    async def start_process(self, name: str, settings: Mapping[str, str] | None = None) -> Child:
+        """Starts one process of the stack (again) and waits until it is ready; ``settings`` join its environment."""
         (spec,) = [spec for spec in PROCESSES if spec.name == name]
         child = await start_child(
             name=spec.name,
             module=spec.module,
-            environment=self._environment(spec),
+            environment={**self._environment(spec), **(settings or {})},
             log_file=self.logs / f"{spec.name}.log",
         )
         self.children[name] = child

@@ -1,0 +1,223 @@
+"""kill -9 in the middle of the path: no acknowledged write is lost, none doubled, no case left half done."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import grpc
+import psycopg
+import pytest
+from corrigenda.admin.v1 import admin_service_pb2
+from corrigenda.ingest.v1 import ingest_service_pb2
+from corrigenda_cli.child import ChildFailedError
+from corrigenda_cli.local_secrets import DATABASE_ROLES, LocalSecrets, write_private
+from corrigenda_cli.stack import Stack
+from corrigenda_core.persistence.embedded import EmbeddedPostgres
+from corrigenda_core.persistence.team_store import create_team
+from corrigenda_core.ports.failpoints import Failpoint
+from corrigenda_core.rpc.client import Client, Endpoints
+from corrigenda_core.rpc.convert import timestamp_of
+from corrigenda_core.serving import new_ids, now
+from corrigenda_core.testing.failpoints import VARIABLE
+from corrigenda_core.testing.postgres import ROLE_PASSWORD, PostgresCluster
+
+pytestmark = pytest.mark.database
+
+Request = Callable[..., ingest_service_pb2.RememberRequest]
+BEGINNING = datetime(2026, 1, 10, tzinfo=UTC)
+WAIT_SECONDS = 12.0
+ALL = ("ingest", "conflict", "recall", "reviewer", "indexer")
+
+
+@asynccontextmanager
+async def small_stack(cluster: PostgresCluster, directory: Path, *names: str) -> AsyncIterator[Stack]:
+    """A stack of only these processes on a database of its own."""
+    known = LocalSecrets(role_passwords=dict.fromkeys(DATABASE_ROLES, ROLE_PASSWORD))
+    write_private(directory / "secrets.json", json.dumps(asdict(known)))
+    with cluster.database() as database:
+        stack = Stack(
+            directory=directory,
+            database_url=database.superuser_url,
+            free_ports=True,
+            without=[name for name in ALL if name not in names],
+        )
+        async with stack:
+            yield stack
+
+
+async def team_of(stack: Stack, deploys_from: Request, profiles: int) -> tuple[str, str, list[str]]:
+    """A driven team: its id, its admin's key, and keys of profiles that write."""
+    with psycopg.connect(stack.url("corrigenda_migrator"), autocommit=True) as connection:
+        made = create_team(
+            connection,
+            name="a team",
+            admin_name="admin",
+            driven_from=BEGINNING,
+            ids=new_ids(),
+            now=now(),
+            pepper=stack.secrets.key_pepper.encode(),
+        )
+    keys = []
+    async with client_of(stack, made.key) as admin:
+        await admin.admin.RegisterPredicate(
+            admin_service_pb2.RegisterPredicateRequest(
+                idempotency_key="predicate",
+                definition={"key": "deploys_from", "relationship_kind": 1, "current_cardinality": 1},
+            )
+        )
+        for number in range(profiles):
+            profile = await admin.admin.CreateProfile(
+                admin_service_pb2.CreateProfileRequest(idempotency_key=f"p{number}", name=f"p{number}")
+            )
+            key = await admin.admin.CreateKey(
+                admin_service_pb2.CreateKeyRequest(
+                    idempotency_key=f"k{number}", profile_id=profile.profile.profile_id, scopes=[1, 2]
+                )
+            )
+            keys.append(key.secret)
+    return made.team_id, made.key, keys
+
+
+def client_of(stack: Stack, key: str) -> Client:
+    address = stack.address("ingest")
+    return Client(Endpoints(ingest=address, conflict=address, recall=address), key, timeout_seconds=10.0)
+
+
+def count(stack: Stack, sql: str, team_id: str) -> int:
+    with psycopg.connect(stack.url("corrigenda_auditor"), autocommit=True) as connection:
+        (found,) = connection.execute(sql, [team_id]).fetchone() or (0,)
+    return int(found)
+
+
+def ledger_verifies(stack: Stack, team_id: str) -> bool:
+    command = [sys.executable, "-m", "corrigenda_cli", "verify-ledger", "--team", team_id]
+    environment = {**os.environ, "CORRIGENDA_DATABASE_URL": stack.url("corrigenda_auditor")}
+    return subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
+
+
+async def until(holds: Callable[[], bool | Awaitable[bool]], what: str) -> None:
+    """Waits until something holds, for a bounded time."""
+    deadline = asyncio.get_running_loop().time() + WAIT_SECONDS
+    while True:
+        held = holds()
+        if held if isinstance(held, bool) else await held:
+            return
+        assert asyncio.get_running_loop().time() < deadline, f"not in time: {what}"
+        await asyncio.sleep(0.05)
+
+
+@pytest.mark.rule("R5.1", "R8.1")
+@pytest.mark.parametrize("failpoint", list(Failpoint))
+async def test_a_killed_service_loses_and_doubles_nothing(
+    cluster: PostgresCluster, tmp_path: Path, deploys_from: Request, failpoint: Failpoint
+) -> None:
+    async with small_stack(cluster, tmp_path, "ingest") as stack:
+        team_id, _, (writer,) = await team_of(stack, deploys_from, 1)
+        await stack.children["ingest"].stop()
+        await stack.start_process("ingest", {VARIABLE: f"{failpoint}=kill@2"})
+        async with client_of(stack, writer) as client:
+            kept = await client.ingest.Remember(deploys_from("production deploys from main", "main", key="kept"))
+            with pytest.raises(grpc.aio.AioRpcError) as lost:
+                await client.ingest.Remember(deploys_from("production deploys from release", "release", key="lost"))
+            assert lost.value.code() is grpc.StatusCode.UNAVAILABLE
+        assert await stack.children["ingest"].wait() == -signal.SIGKILL
+        committed = failpoint is Failpoint.AFTER_COMMIT_BEFORE_REPLY
+        ingests = "SELECT count(*) FROM ingests WHERE team_id = %s"
+        assert count(stack, ingests, team_id) == (2 if committed else 1)
+
+        await stack.start_process("ingest")
+        async with client_of(stack, writer) as client:
+            again = await client.ingest.Remember(deploys_from("production deploys from main", "main", key="kept"))
+            assert again == kept
+            request = deploys_from("production deploys from release", "release", key="lost")
+            first = await client.ingest.Remember(request)
+            assert await client.ingest.Remember(request) == first
+        assert count(stack, ingests, team_id) == 2
+        assert ledger_verifies(stack, team_id)
+
+
+@pytest.mark.rule("R7.18")
+@pytest.mark.parametrize("failpoint", list(Failpoint))
+async def test_a_killed_reviewer_leaves_the_case_due_and_the_next_one_decides_it_once(
+    cluster: PostgresCluster, tmp_path: Path, deploys_from: Request, failpoint: Failpoint
+) -> None:
+    async with small_stack(cluster, tmp_path, "ingest") as stack:
+        team_id, admin_key, writers = await team_of(stack, deploys_from, 3)
+        texts = [("as ever, production deploys from main", "main"), ("production deploys from release", "release")]
+        texts.append(("our checklist confirms: production deploys from release", "release"))
+        for writer, (text, branch) in zip(writers, texts, strict=True):
+            async with client_of(stack, writer) as client:
+                await client.ingest.Remember(deploys_from(text, branch))
+        async with client_of(stack, admin_key) as admin:
+            await admin.admin.DriveClock(
+                admin_service_pb2.DriveClockRequest(
+                    idempotency_key="later", time=timestamp_of(BEGINNING + timedelta(days=8))
+                )
+            )
+        short_lease = {"CORRIGENDA_REVIEW_LEASE_SECONDS": "1"}
+        try:
+            await stack.start_process("reviewer", {VARIABLE: f"{failpoint}=kill", **short_lease})
+            assert await stack.children["reviewer"].wait() == -signal.SIGKILL
+        except ChildFailedError:
+            # It was killed before it had said that it was ready: that is a kill, too.
+            pass
+        resolved = "SELECT count(*) FROM case_events WHERE team_id = %s AND action = 'resolved'"
+        committed = failpoint is Failpoint.AFTER_COMMIT_BEFORE_REPLY
+        assert count(stack, resolved, team_id) == (1 if committed else 0)
+        closed = "SELECT count(*) FROM relationships WHERE team_id = %s AND status = 'superseded'"
+        assert count(stack, closed, team_id) == (1 if committed else 0)
+
+        await stack.start_process("reviewer", short_lease)
+        await until(lambda: count(stack, resolved, team_id) == 1, "the case is resolved")
+        assert count(stack, closed, team_id) == 1
+        # A run that was under way is taken over and ended, and nothing is decided twice.
+        waiting = "SELECT count(*) FROM review_runs WHERE team_id = %s AND status IN ('queued', 'running')"
+        await until(lambda: count(stack, waiting, team_id) == 0, "no run is left")
+        assert count(stack, resolved, team_id) == 1
+        assert ledger_verifies(stack, team_id)
+
+
+@pytest.mark.rule("R5.1")
+async def test_a_killed_database_loses_no_acknowledged_write(tmp_path: Path, deploys_from: Request) -> None:
+    writes = 24
+    with EmbeddedPostgres(tmp_path / "server") as server:
+        cluster = PostgresCluster(server.url)
+        cluster.make_template()
+        async with small_stack(cluster, tmp_path, "ingest") as stack:
+            team_id, _, (writer,) = await team_of(stack, deploys_from, 1)
+            acknowledged: list[str] = []
+
+            async def write(client: Client, number: int) -> None:
+                """One write, repeated with its key until it is answered."""
+                request = deploys_from(f"note {number}: production deploys from main", "main", key=f"w{number}")
+
+                async def answered() -> bool:
+                    try:
+                        response = await client.ingest.Remember(request)
+                    except grpc.aio.AioRpcError as error:
+                        assert error.code() in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED}
+                        return False
+                    acknowledged.append(response.placement.ingest_id)
+                    return True
+
+                await until(answered, f"write {number} is acknowledged")
+
+            async with client_of(stack, writer) as client:
+                for number in range(writes // 2):
+                    await write(client, number)
+                rest = [asyncio.create_task(write(client, number)) for number in range(writes // 2, writes)]
+                await until(lambda: len(acknowledged) > writes // 2, "the second half is under way")
+                os.kill(server.pid, signal.SIGKILL)
+                await asyncio.gather(*rest)
+            assert len(set(acknowledged)) == writes
+            assert count(stack, "SELECT count(*) FROM ingests WHERE team_id = %s", team_id) == writes
+            assert ledger_verifies(stack, team_id)
+

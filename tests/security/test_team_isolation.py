@@ -1,0 +1,223 @@
+"""No RPC reveals, counts or changes anything of another team: a foreign id answers exactly like a missing one."""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+import psycopg
+import pytest
+from corrigenda.admin.v1 import admin_service_pb2
+from corrigenda.conflict.v1 import conflict_service_pb2
+from corrigenda.ingest.v1 import ingest_service_pb2, submission_pb2
+from corrigenda.recall.v1 import recall_service_pb2
+from corrigenda.type.v1 import predicate_pb2
+from corrigenda_cli.stack import Stack
+from corrigenda_core.rpc.status import refusal_of
+from google.protobuf.json_format import MessageToJson
+from google.protobuf.message import Message
+
+pytestmark = pytest.mark.database
+
+MISSING = "01900000-0000-7000-8000-000000000000"
+CANARY = "zanzibar"
+
+NewTeam = Callable[..., Awaitable[Any]]
+Request = Callable[..., ingest_service_pb2.RememberRequest]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignIds:
+    """Ids of a team that the caller does not belong to."""
+
+    ingest: str
+    fragment: str
+    entity: str
+    relationship: str
+    conflict: str
+    profile: str
+    key: str
+
+
+@pytest.fixture
+async def foreign(new_team: NewTeam, deploys_from: Request) -> tuple[Any, ForeignIds]:
+    """A team with a conflict, and its ids."""
+    team = await new_team()
+    placed = await team["A"].ingest.Remember(deploys_from(f"production deploys from {CANARY}", CANARY))
+    opened = await team["B"].ingest.Remember(deploys_from("production deploys from release", "release"))
+    key = await team.admin.admin.CreateKey(
+        admin_service_pb2.CreateKeyRequest(
+            idempotency_key="another key", profile_id=placed.placement.author.profile_id, scopes=[1]
+        )
+    )
+    ids = ForeignIds(
+        ingest=placed.placement.ingest_id,
+        fragment=placed.placement.fragments[0].fragment_id,
+        entity=placed.placement.entities[1].entity.entity_id,
+        relationship=placed.placement.relationships[0].relationship.relationship_id,
+        conflict=opened.placement.relationships[0].conflict.conflict_id,
+        profile=placed.placement.author.profile_id,
+        key=key.key.key_id,
+    )
+    return team, ids
+
+
+def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Callable[[str], Message]]]:
+    """For every RPC that takes an id: the request with a foreign id, and the same with any other id."""
+
+    def remember(**more: Any) -> Message:
+        return deploys_from("production deploys from main", "main", key="fixed", **more)
+
+    def with_origin(fragment_id: str) -> Message:
+        request = deploys_from("production deploys from main", "main", key="fixed")
+        request.evidence[0].derived_from_fragment_ids.append(fragment_id)
+        return request
+
+    def with_entity(entity_id: str) -> Message:
+        request = deploys_from("production deploys from main", "main", key="fixed")
+        request.proposal.entities[1].known_entity_id = entity_id
+        return request
+
+    makers: dict[str, tuple[str, Callable[[str], Message]]] = {
+        "Remember, derived from": (ids.fragment, with_origin),
+        "Remember, known entity": (ids.entity, with_entity),
+        "Remember, correcting": (
+            ids.relationship,
+            lambda one: remember(correction_target=submission_pb2.CorrectionTarget(relationship_id=one)),
+        ),
+        "Remember, answering": (
+            ids.conflict,
+            lambda one: remember(conflict_context=submission_pb2.ConflictContext(conflict_id=one)),
+        ),
+        "GetPlacement": (ids.ingest, lambda one: ingest_service_pb2.GetPlacementRequest(ingest_id=one)),
+        "GetConflict": (ids.conflict, lambda one: conflict_service_pb2.GetConflictRequest(conflict_id=one)),
+        "Trace": (ids.relationship, lambda one: recall_service_pb2.TraceRequest(relationship_id=one)),
+        "CreateKey": (
+            ids.profile,
+            lambda one: admin_service_pb2.CreateKeyRequest(idempotency_key="fixed", profile_id=one, scopes=[1]),
+        ),
+        "RevokeKey": (
+            ids.key,
+            lambda one: admin_service_pb2.RevokeKeyRequest(idempotency_key="fixed", key_id=one),
+        ),
+    }
+    return {name: (make(foreign), make) for name, (foreign, make) in makers.items()}
+
+
+WITHOUT_IDS: dict[str, Callable[[], Message]] = {
+    "ListConflicts": lambda: conflict_service_pb2.ListConflictsRequest(case_statuses=[1, 2, 3, 4]),
+    "ReviewNow": lambda: conflict_service_pb2.ReviewNowRequest(idempotency_key="mine"),
+    "ListReviewRuns": lambda: conflict_service_pb2.ListReviewRunsRequest(),
+    "Recall": lambda: recall_service_pb2.RecallRequest(query=f"production deploys from {CANARY}"),
+    "ListPredicates": lambda: recall_service_pb2.ListPredicatesRequest(),
+    "GetTeam": lambda: admin_service_pb2.GetTeamRequest(),
+    "UpdateTeamPolicy": lambda: admin_service_pb2.UpdateTeamPolicyRequest(
+        idempotency_key="mine", review_period_days=3
+    ),
+    "CreateProfile": lambda: admin_service_pb2.CreateProfileRequest(idempotency_key="mine", name="A2"),
+    "ListProfiles": lambda: admin_service_pb2.ListProfilesRequest(),
+    "RegisterPredicate": lambda: admin_service_pb2.RegisterPredicateRequest(
+        idempotency_key="mine",
+        definition=predicate_pb2.PredicateDefinition(
+            key="owned_by",
+            relationship_kind=predicate_pb2.RELATIONSHIP_KIND_STATE,
+            current_cardinality=predicate_pb2.CARDINALITY_ONE,
+        ),
+    ),
+    "DriveClock": lambda: admin_service_pb2.DriveClockRequest(idempotency_key="mine", time={"seconds": 1}),
+    "OpenTeam": lambda: admin_service_pb2.OpenTeamRequest(idempotency_key="mine"),
+}
+
+SERVICES = {
+    "ingest": ingest_service_pb2.DESCRIPTOR.services_by_name["IngestService"],
+    "conflict": conflict_service_pb2.DESCRIPTOR.services_by_name["ConflictService"],
+    "recall": recall_service_pb2.DESCRIPTOR.services_by_name["RecallService"],
+    "admin": admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"],
+}
+
+
+async def call(client: Any, name: str, request: Message) -> Message:
+    method = name.partition(",")[0]
+    (area,) = [area for area, service in SERVICES.items() if method in service.methods_by_name]
+    answer: Message = await getattr(getattr(client, area), method)(request)
+    return answer
+
+
+def everything_of(stack: Stack, team_id: str) -> dict[str, list[str]]:
+    """Every row of a team in every table that has teams, as text."""
+    with psycopg.connect(stack.url("corrigenda_auditor"), autocommit=True) as connection:
+        tables = connection.execute(
+            "SELECT table_name FROM information_schema.columns"
+            " WHERE table_schema = 'public' AND column_name = 'team_id' ORDER BY table_name"
+        ).fetchall()
+        return {
+            table: [
+                row
+                for (row,) in connection.execute(
+                    f"SELECT t::text FROM {table} AS t WHERE team_id = %s ORDER BY 1", [team_id]
+                ).fetchall()
+            ]
+            # The workers keep their own time: leases and intents of the other team move while we look.
+            for (table,) in tables
+            if table not in {"case_lease", "search_refresh_intents", "search_documents", "review_runs"}
+        }
+
+
+def test_every_served_rpc_is_covered(deploys_from: Request) -> None:
+    nothing = ForeignIds(
+        ingest=MISSING,
+        fragment=MISSING,
+        entity=MISSING,
+        relationship=MISSING,
+        conflict=MISSING,
+        profile=MISSING,
+        key=MISSING,
+    )
+    covered = {name.partition(",")[0] for name in by_id(nothing, deploys_from)} | set(WITHOUT_IDS)
+    assert covered == {method.name for service in SERVICES.values() for method in service.methods}
+
+
+@pytest.mark.rule("R11.2")
+async def test_a_foreign_id_answers_like_a_missing_one_and_changes_nothing(
+    stack: Stack, new_team: NewTeam, deploys_from: Request, foreign: tuple[Any, ForeignIds]
+) -> None:
+    other, ids = foreign
+    mine = await new_team()
+    for name, (request, make) in by_id(ids, deploys_from).items():
+        before, own_before = everything_of(stack, other.team_id), everything_of(stack, mine.team_id)
+        answers = []
+        for asked in (request, make(MISSING)):
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await call(mine.admin, name, asked)
+            refusal = refusal_of(refused.value)
+            assert refusal is not None, name
+            shown = json.dumps(refusal.metadata) + refusal.message
+            for foreign_id in vars(ids).values():
+                shown = shown.replace(foreign_id, MISSING)
+            answers.append((refused.value.code(), refusal.reason, refusal.field, shown))
+        assert answers[0] == answers[1], name
+        assert answers[0][0] is grpc.StatusCode.NOT_FOUND, name
+        assert everything_of(stack, other.team_id) == before, name
+        assert everything_of(stack, mine.team_id) == own_before, name
+
+
+@pytest.mark.rule("R11.2")
+async def test_what_takes_no_id_shows_and_changes_only_the_callers_team(
+    stack: Stack, new_team: NewTeam, foreign: tuple[Any, ForeignIds]
+) -> None:
+    other, ids = foreign
+    mine = await new_team()
+    before = everything_of(stack, other.team_id)
+    for name, make in WITHOUT_IDS.items():
+        try:
+            answer = await call(mine.admin, name, make())
+        except grpc.aio.AioRpcError as refused:
+            # A driven clock is not to be had in an open team: refused by what the caller's own team is.
+            assert name in {"DriveClock", "OpenTeam"}, (name, refused.details())
+            continue
+        shown = MessageToJson(answer)
+        assert CANARY not in shown, name
+        for foreign_id in (*vars(ids).values(), other.team_id):
+            assert foreign_id not in shown, name
+    assert everything_of(stack, other.team_id) == before
