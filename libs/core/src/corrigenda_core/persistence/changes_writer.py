@@ -29,6 +29,19 @@ from corrigenda_core.persistence.transaction import Transaction
 _CLOSING_COLUMNS = ("at", "facet", "object_key", "polarity", "statement_ids", "made_for", "conditional")
 # What a review changes of a losing row; its role may write no other column.
 _LOSER_COLUMNS = ("status", "valid_to", "valid_to_basis")
+# What a placement or a decision changes: whose row it is, what it says and where stays for good.
+_ROW_COLUMNS = (
+    "status",
+    "tier",
+    "facet",
+    "valid_from",
+    "valid_to",
+    "valid_from_basis",
+    "valid_to_basis",
+    "record",
+    "slot_exclusive",
+)
+_ITEM_COLUMNS = ("status", "reason", "statement_id", "incoming", "opposing", "details", "decision_id")
 _POSITION_COLUMNS = ("present", "counted_groups", "authoritative_groups", "support_digest", "last_seen_at")
 _MEMBER_COLUMNS = ("relationship_version", "present")
 
@@ -130,7 +143,7 @@ class ChangesWriter:
             "first_recorded_at": row.first_recorded_at,
         }
         prior = None if row.version == 1 else row.version - 1
-        changed = _LOSER_COLUMNS if self.closes_only else None
+        changed = _LOSER_COLUMNS if self.closes_only else _ROW_COLUMNS
         self.transaction.put(tables.relationships, columns, prior, changed)
 
     def _transition(self, transition: Transition) -> None:
@@ -237,6 +250,7 @@ class ChangesWriter:
                 "opened_at": item.opened_at,
             },
             None if item.version == 1 else item.version - 1,
+            _ITEM_COLUMNS,
         )
 
     def _case(self, before: ConflictCase | None, case: ConflictCase, at: Instant) -> None:
