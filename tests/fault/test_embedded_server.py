@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from corrigenda_core.persistence import embedded_host
-from corrigenda_core.persistence.embedded import DirectoryInUse, EmbeddedPostgres
+from corrigenda_core.persistence.embedded import DirectoryInUse, EmbeddedPostgres, temporary_server
 from corrigenda_core.persistence.embedded_host import EmbeddedPostgresError
 
 pytestmark = pytest.mark.database
@@ -229,6 +229,24 @@ def test_a_lost_password_is_named(directory: Path) -> None:
         server.password_file.unlink()
     with pytest.raises(EmbeddedPostgresError, match=r"superuser\.password is lost"):
         EmbeddedPostgres(directory, fsync=False).start()
+
+
+@needs_linux
+def test_a_throw_away_server_leaves_nothing_also_when_its_owner_is_killed() -> None:
+    with temporary_server() as server:
+        gone = server.directory
+    assert not gone.exists()
+    program = (
+        OWNER.replace("EmbeddedPostgres(sys.argv[1], fsync=False)", "temporary_server()")
+        .replace("import EmbeddedPostgres", "import temporary_server")
+        .replace("server.url", "server.directory")
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as owner:
+        assert owner.stdout is not None
+        _, keeper_pid, directory = owner.stdout.readline().split()
+        owner.kill()
+        wait_until_gone(int(keeper_pid))
+    assert not Path(directory.decode()).exists()
 
 
 @needs_root

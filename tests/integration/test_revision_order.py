@@ -63,7 +63,7 @@ Seen = list[tuple[int, str, int]]
 
 
 async def run_writers(
-    database: ThrowawayDatabase, team_id: str, profile_id: str, clock: str
+    database: ThrowawayDatabase, team_id: str, profile_id: str, clock: str, writes: int
 ) -> tuple[list[Seen], list[str]]:
     """What each writer saw, in its order, and the refusals of all."""
     arguments = [database.url("corrigenda_ingest"), team_id, profile_id]
@@ -75,7 +75,7 @@ async def run_writers(
             *arguments,
             str(seed),
             str(WRITERS),
-            str(WRITES),
+            str(writes),
             str(BATCHES),
             clock,
             stdin=subprocess.PIPE,
@@ -112,7 +112,7 @@ async def test_revisions_are_gap_free_and_in_the_order_of_commits_and_of_time(
     team = add_team(fresh_database)
     done = asyncio.Event()
     watcher = asyncio.create_task(count_lock_waits(fresh_database, done))
-    by_writer, refused = await run_writers(fresh_database, team.team_id, team.profiles[0], "locked")
+    by_writer, refused = await run_writers(fresh_database, team.team_id, team.profiles[0], "locked", WRITES)
     done.set()
     assert await watcher > 0, "the writers of several processes never waited for each other"
     assert refused == []
@@ -129,5 +129,5 @@ async def test_revisions_are_gap_free_and_in_the_order_of_commits_and_of_time(
 
 async def test_without_the_lock_writers_collide(fresh_database: ThrowawayDatabase) -> None:
     team = add_team(fresh_database)
-    _, refused = await run_writers(fresh_database, team.team_id, team.profiles[0], "unlocked")
+    _, refused = await run_writers(fresh_database, team.team_id, team.profiles[0], "unlocked", 15)
     assert set(refused) & {"STALE_VERSION", "CONTENTION"}, "the test above would not notice a missing lock"

@@ -1,5 +1,6 @@
 """The write path on PostgreSQL: moments, complete rows, versions, and what is refused with nothing written."""
 
+import asyncio
 import itertools
 import uuid
 from collections.abc import AsyncIterator, Callable
@@ -15,6 +16,7 @@ from corrigenda_core.persistence.ledger_verification import verify_ledger
 from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.team_clock import MICROSECOND, TeamClock
 from corrigenda_core.persistence.transaction import Transaction, TransactionRunner
+from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.testing.postgres import Team, ThrowawayDatabase, add_team
 from corrigenda_core.testing.revisions import actor_of, predicate_row, write_evidence, write_predicate
 from corrigenda_core.testing.tcp_proxy import TcpProxy
@@ -293,6 +295,24 @@ async def test_settings_outside_the_ledger_may_be_executed(runner: TransactionRu
 
     await runner.run(team.team_id, plan)
     assert look(f"SELECT name FROM teams WHERE team_id = '{team.team_id}'") == [("renamed",)]
+
+
+async def test_who_waits_too_long_for_the_teams_turn_is_told_so(runner: TransactionRunner, team: Team) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(transaction: Transaction) -> None:
+        write_evidence(transaction, team.profiles[0], "x")
+        begun.set()
+        await go_on.wait()
+
+    slow_commit = asyncio.create_task(runner.run(team.team_id, slow))
+    await begun.wait()
+    with pytest.raises(Refusal) as refused:
+        await runner.run(team.team_id, lambda tx: None, deadline=Deadline.after(0.05))
+    assert refused.value.reason is Reason.OVERLOADED
+    assert refused.value.retry_after_seconds
+    go_on.set()
+    assert (await slow_commit).revision == 1
 
 
 async def test_a_commit_takes_two_round_trips(shared_database: ThrowawayDatabase, team: Team) -> None:

@@ -35,6 +35,7 @@ Connection = AsyncConnection[Row]
 
 _POSTGRES_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _LONGEST_TEXT_OF_INFINITY = 9
+_GRACE_SECONDS = 0.05  # for what knows by itself that its time is over, and can say what it was waiting for
 _INFINITE_MICROSECONDS = (-(1 << 63), (1 << 63) - 1)
 
 
@@ -239,7 +240,8 @@ class Database:
         """
         task = asyncio.create_task(work)
         try:
-            done, _ = await asyncio.wait({task}, timeout=deadline.timeout_seconds())
+            timeout = deadline.timeout_seconds()
+            done, _ = await asyncio.wait({task}, timeout=None if timeout is None else timeout + _GRACE_SECONDS)
         except asyncio.CancelledError:
             self._abandon(task)
             raise

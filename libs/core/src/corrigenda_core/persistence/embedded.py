@@ -59,6 +59,7 @@ class EmbeddedPostgres:
         fsync: ``False`` trades durability for speed; for tests only.
         settings: further server settings by name.
         run_as: the existing user that the server runs as when this process is root.
+        throw_away: remove the directory when the server stops, also when its owner was killed.
         start_timeout_seconds: how long old backends of a killed server may take to die, and the server to recover.
         stop_timeout_seconds: how long a fast shutdown may take before an immediate one.
     """
@@ -71,6 +72,7 @@ class EmbeddedPostgres:
         fsync: bool = True,
         settings: Mapping[str, str] | None = None,
         run_as: str = UNPRIVILEGED_USER,
+        throw_away: bool = False,
         start_timeout_seconds: float = 30.0,
         stop_timeout_seconds: float = 30.0,
     ) -> None:
@@ -78,6 +80,7 @@ class EmbeddedPostgres:
         self.directory = reachable_directory(Path(directory).absolute(), self._user)
         self._port = port or 0
         self._settings = _settings(fsync=fsync, more=settings or {})
+        self._throw_away = throw_away
         self._start_timeout_seconds = start_timeout_seconds
         self._stop_timeout_seconds = stop_timeout_seconds
         self._owner_lock: int | None = None
@@ -247,6 +250,7 @@ class EmbeddedPostgres:
             stop_timeout_seconds=self._stop_timeout_seconds,
             user_id=None if self._user is None else self._user.user_id,
             group_id=None if self._user is None else self._user.group_id,
+            remove_at_end=str(self.directory) if self._throw_away else "",
         )
         with self.log_file.open("ab") as log:
             self._keeper = subprocess.Popen(
@@ -338,11 +342,6 @@ def _end_keeper(keeper: subprocess.Popen[bytes], patience_seconds: float) -> Non
 @contextlib.contextmanager
 def temporary_server(*, fsync: bool = False, settings: Mapping[str, str] | None = None) -> Iterator[EmbeddedPostgres]:
     """A throw-away server in a directory of its own that is removed afterwards; not durable unless asked for."""
-    # Not tempfile's own mode 0700: the unprivileged user has to pass. What it must not see is protected file by file.
     directory = Path(tempfile.mkdtemp(prefix="corrigenda-postgres-"))
-    directory.chmod(0o711)
-    try:
-        with EmbeddedPostgres(directory, fsync=fsync, settings=settings) as server:
-            yield server
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+    with EmbeddedPostgres(directory, fsync=fsync, settings=settings, throw_away=True) as server:
+        yield server

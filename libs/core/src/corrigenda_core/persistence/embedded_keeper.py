@@ -16,6 +16,7 @@ import fcntl
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -36,6 +37,7 @@ class KeeperOrder:
     """What the owner asks for; crosses the process border as one JSON argument.
 
     ``port`` 0 means any free one. ``user_id`` and ``group_id`` are ``None`` when the server runs as the owner does.
+    ``remove_at_end`` is a directory that goes when the server has stopped, empty for none.
     """
 
     binary: str
@@ -48,6 +50,7 @@ class KeeperOrder:
     stop_timeout_seconds: float
     user_id: int | None = None
     group_id: int | None = None
+    remove_at_end: str = ""
 
 
 class OwnerGone(Exception):
@@ -75,7 +78,10 @@ class Keeper:
             _report({"failed": f"the server of a former owner does not end: {problem}"})
             return 1
         with lock:
-            return self._keep(deadline)
+            status = self._keep(deadline)
+            if self._order.remove_at_end:
+                shutil.rmtree(self._order.remove_at_end, ignore_errors=True)
+            return status
 
     def _keep(self, deadline: float) -> int:
         delay = 0.1
