@@ -121,6 +121,14 @@ def test_only_the_transactions_team_is_searched(sample: SampleTeam) -> None:
     assert search(sample, f"{str(other.team_id)[-12:]}/main") == []
 
 
+@pytest.mark.rule("R11.2")
+def test_teams_whose_lexemes_begin_alike_are_kept_apart(sample: SampleTeam) -> None:
+    alike = UUID(f"{str(new_id())[:24]}{str(sample.team_id)[24:]}")
+    other = write_sample_team(sample.connection, team_id=alike)
+    assert search(sample, "main") == [sample.fragment_id]
+    assert search(sample, "main", team_id=alike) == [other.fragment_id]
+
+
 def test_without_a_team_nothing_is_found(sample: SampleTeam) -> None:
     with sample.connection.transaction(force_rollback=True):
         set_team(sample.connection, None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import date, timedelta
+from uuid import UUID
 
 from corrigenda_core.testing.sample_team import Connection, SampleTeam, insert_row, new_id, set_team
 
@@ -15,12 +16,12 @@ CONTENT = "Production deploys from main."
 ZERO_HASH = bytes(32)
 
 
-def write_sample_team(connection: Connection) -> SampleTeam:
+def write_sample_team(connection: Connection, *, team_id: UUID | None = None) -> SampleTeam:
     """Writes a sample team in the current transaction of a superuser, whose team it sets.
 
     The caller commits: deferred constraints are checked then.
     """
-    sample = SampleTeam(connection=connection)
+    sample = SampleTeam(connection=connection, team_id=team_id or new_id())
     with connection.pipeline():
         set_team(connection, sample.team_id)
         _write_team(sample)
