@@ -202,9 +202,10 @@ class _WitnessReading:
 
     def _support(self, run: Run, entry: Entry) -> None:
         run.place.entries.append(entry)
-        if entry.end is None:
+        if entry.end is None and not entry.statement.record:
             run.carry([entry])
         else:
+            # It may move the end of the run, and what came after that end.
             self._walk()
 
     def _begin_again(self, entry: Entry) -> None:
