@@ -1,0 +1,212 @@
+"""Case review: one look of the reviewer at one case, as a plan that the reviewer process commits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from corrigenda_core.domain.actors import SYSTEM_REVIEWER
+from corrigenda_core.domain.cases import CaseAction, CaseEvent, CaseStatus, ConflictCase
+from corrigenda_core.domain.changes import Changes
+from corrigenda_core.domain.ids import DecisionId, EventId, TransitionId
+from corrigenda_core.domain.relationships import Closing, Relationship, RowState, Status, Transition
+from corrigenda_core.domain.slots import PlanContext, SlotView
+from corrigenda_core.domain.snapshots import (
+    CaseSnapshot,
+    Dismiss,
+    Evaluation,
+    KeepOpen,
+    Loser,
+    MarkOverdue,
+    Resolve,
+    SnapshotPosition,
+)
+from corrigenda_core.domain.time import TimeBasis
+from corrigenda_core.policy.case_effects import decide_member_versions, decide_snapshot_member
+from corrigenda_core.policy.team_conflict import decide_case
+from corrigenda_core.policy.validity import apply_closing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewPlan:
+    """What a look found and what it changes; ``changes`` is empty where the case stays as it is."""
+
+    snapshot: CaseSnapshot
+    evaluation: Evaluation
+    changes: Changes
+
+
+def decide_snapshot(view: SlotView, case: ConflictCase, context: PlanContext) -> CaseSnapshot:
+    """The case as the policy reads it: the current rows of its members with their supports."""
+    rows = {row.relationship_id: row for row in view.rows}
+    return CaseSnapshot(
+        now=context.moment.at,
+        review_due_at=case.review_due_at,
+        first_contradiction_at=case.first_contradiction_at,
+        positions=tuple(
+            SnapshotPosition(
+                position_id=position.position_id,
+                members=tuple(
+                    decide_snapshot_member(rows[member.relationship_id], view.supports) for member in position.members
+                ),
+            )
+            for position in case.positions
+        ),
+    )
+
+
+def plan_case_review(view: SlotView, case: ConflictCase, context: PlanContext) -> ReviewPlan:
+    """Looks at a live case and plans what its decision changes.
+
+    Args:
+        view: the slot as it stands, with a row for every member of the case.
+        case: the live case, its members at their current versions.
+        context: the commit of the look.
+    """
+    snapshot = decide_snapshot(view, case, context)
+    evaluation = decide_case(snapshot)
+    match evaluation.decision:
+        case Resolve() as decision:
+            changes = _resolving(view, case, context, decision, evaluation.policy)
+        case MarkOverdue() as decision:
+            changes = _escalating(case, context, decision, evaluation.policy)
+        case Dismiss() as decision:
+            changes = _dismissing(case, context, decision, evaluation.policy)
+        case KeepOpen():
+            changes = Changes()
+    return ReviewPlan(snapshot=snapshot, evaluation=evaluation, changes=changes)
+
+
+def _resolving(
+    view: SlotView, case: ConflictCase, context: PlanContext, decision: Resolve, policy_version: str
+) -> Changes:
+    """The case resolved and every loser ended by an explicit closing; nothing else is touched."""
+    rows = {row.relationship_id: row for row in view.rows}
+    closed: list[Relationship] = []
+    transitions: list[Transition] = []
+    for number, loser in enumerate(decision.losers):
+        before = rows[loser.relationship_id]
+        after = _closed_row(before, loser, decision, context)
+        closed.append(after)
+        transitions.append(_closing_transition(view, before, after, decision, context, number))
+    resolved = replace(
+        case,
+        status=CaseStatus.RESOLVED,
+        version=case.version + 1,
+        resolved_at=context.moment.at,
+        effective_at=decision.cutoff,
+        effective_time_basis=decision.basis,
+        preferred_position_id=decision.winner,
+        resolution_reason=decision.reason.value,
+        policy_version=policy_version,
+    )
+    event = _event(case, resolved, context, CaseAction.RESOLVED, decision.reason.value, policy_version, decision.basis)
+    return Changes(
+        relationships=tuple(closed), transitions=tuple(transitions), cases=(resolved,), case_events=(event,)
+    )
+
+
+def _closed_row(before: Relationship, loser: Loser, decision: Resolve, context: PlanContext) -> Relationship:
+    validity = apply_closing(before.validity, loser.valid_to)
+    return replace(
+        before,
+        version=before.version + 1,
+        status=Status.SUPERSEDED,
+        validity=validity,
+        end_basis=before.end_basis if validity == before.validity else decision.basis,
+        revision=context.moment.revision,
+        recorded_at=context.moment.at,
+    )
+
+
+def _closing_transition(
+    view: SlotView,
+    before: Relationship,
+    after: Relationship,
+    decision: Resolve,
+    context: PlanContext,
+    number: int,
+) -> Transition:
+    decision_id = DecisionId(context.ids.nth(0))
+    carried = sorted(
+        statement.statement_id
+        for statement in view.statements
+        if statement.relationship_id == before.relationship_id
+    )
+    return Transition(
+        transition_id=TransitionId(context.ids.nth(2 + number)),
+        relationship_id=before.relationship_id,
+        version=after.version,
+        prior=_state(before),
+        resulting=_state(after),
+        actor=SYSTEM_REVIEWER,
+        reason=decision.reason.value,
+        time_basis=decision.basis,
+        decision_id=decision_id,
+        closing=Closing(
+            decision_id=decision_id,
+            relationship_id=before.relationship_id,
+            facet=before.facet,
+            object_key=before.object.key,
+            polarity=before.polarity,
+            at=decision.cutoff,
+            statement_ids=tuple(carried),
+        ),
+    )
+
+
+def _state(row: Relationship) -> RowState:
+    return RowState(
+        status=row.status,
+        tier=row.tier,
+        facet=row.facet,
+        validity=row.validity,
+        start_basis=row.start_basis,
+        end_basis=row.end_basis,
+    )
+
+
+def _escalating(case: ConflictCase, context: PlanContext, decision: MarkOverdue, policy_version: str) -> Changes:
+    """One event when the case becomes overdue; a case that is overdue already stays as it is. No version rises."""
+    if case.status is CaseStatus.OVERDUE:
+        return Changes()
+    overdue = replace(case, status=CaseStatus.OVERDUE, policy_version=policy_version)
+    event = _event(case, overdue, context, CaseAction.MARKED_OVERDUE, decision.reason.value, policy_version)
+    return Changes(cases=(overdue,), case_events=(event,))
+
+
+def _dismissing(case: ConflictCase, context: PlanContext, decision: Dismiss, policy_version: str) -> Changes:
+    dismissed = replace(
+        case,
+        status=CaseStatus.DISMISSED,
+        version=case.version + 1,
+        dismissed_at=context.moment.at,
+        resolution_reason=decision.reason.value,
+        policy_version=policy_version,
+    )
+    event = _event(case, dismissed, context, CaseAction.DISMISSED, decision.reason.value, policy_version)
+    return Changes(cases=(dismissed,), case_events=(event,))
+
+
+def _event(
+    before: ConflictCase,
+    after: ConflictCase,
+    context: PlanContext,
+    action: CaseAction,
+    reason: str,
+    policy_version: str,
+    time_basis: TimeBasis | None = None,
+) -> CaseEvent:
+    return CaseEvent(
+        event_id=EventId(context.ids.nth(1)),
+        conflict_id=after.conflict_id,
+        prior_status=before.status,
+        resulting_status=after.status,
+        version=after.version,
+        actor=SYSTEM_REVIEWER,
+        action=action,
+        reason=reason,
+        policy_version=policy_version,
+        time_basis=time_basis,
+        relationship_versions=decide_member_versions(after),
+    )
+
