@@ -100,9 +100,7 @@ def _resolving(
         policy_version=policy_version,
     )
     event = _event(case, resolved, context, CaseAction.RESOLVED, decision.reason.value, policy_version, decision.basis)
-    return Changes(
-        relationships=tuple(closed), transitions=tuple(transitions), cases=(resolved,), case_events=(event,)
-    )
+    return Changes(relationships=tuple(closed), transitions=tuple(transitions), cases=(resolved,), case_events=(event,))
 
 
 def _closed_row(before: Relationship, loser: Loser, decision: Resolve, context: PlanContext) -> Relationship:
@@ -128,9 +126,7 @@ def _closing_transition(
 ) -> Transition:
     decision_id = DecisionId(context.ids.nth(0))
     carried = sorted(
-        statement.statement_id
-        for statement in view.statements
-        if statement.relationship_id == before.relationship_id
+        statement.statement_id for statement in view.statements if statement.relationship_id == before.relationship_id
     )
     return Transition(
         transition_id=TransitionId(context.ids.nth(2 + number)),
@@ -209,4 +205,3 @@ def _event(
         time_basis=time_basis,
         relationship_versions=decide_member_versions(after),
     )
-
