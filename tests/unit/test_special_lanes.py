@@ -38,6 +38,8 @@ EVENT = predicate(kind=RelationshipKind.EVENT)
         pytest.param(EVENT, ["x 1 Mar", "x 2 Mar"], OutcomeKind.COEXISTS, ["x 1 Mar.. active", "x 2 Mar.. active"],
                      id="V17-another-day"),
         pytest.param(EVENT, ["x @1 Mar", "x @1 May"], OutcomeKind.CORROBORATED, ["x .. active"], id="both-undated"),
+        pytest.param(EVENT, ["x..1 Mar @1 Feb", "x @1 May"], OutcomeKind.CORROBORATED, ["x .. active"],
+                     id="it-happened-before"),
         pytest.param(EVENT, ["x 1 Mar", "x @1 Mar"], OutcomeKind.COEXISTS, ["x 1 Mar.. active", "x .. active"],
                      id="one-undated"),
         pytest.param(EVENT, ["x 1 Mar", "-x 1 Mar"], OutcomeKind.HELD, ["x 1 Mar.. active", "-x 1 Mar.. needs_review"],
