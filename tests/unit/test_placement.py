@@ -177,10 +177,18 @@ def test_whoever_was_in_no_conflict_with_those_who_stay_is_admitted() -> None:
 
 
 @pytest.mark.rule("R4.10")
-def test_without_one_place_for_it_a_statement_is_held_under_every_policy() -> None:
-    ledger = placed(["-x 1 Mar..5 Mar", "y 1 Mar"], COMPETE)
+@pytest.mark.parametrize(
+    ("lines", "rows"),
+    [
+        (["-x 1 Mar..5 Mar", "y 1 Mar"], ["-x 1 Mar..5 Mar active", "y 1 Mar.. active"]),
+        (["-x 1 Mar", "y 1 Jan..5 Mar"], ["-x 1 Mar.. active", "y 1 Jan..5 Mar active"]),
+        (["-x 1 Mar", "y 1 Jan"], ["-x 1 Mar.. active", "y 1 Jan.. active"]),
+    ],
+)
+def test_without_one_place_for_it_a_statement_is_held_under_every_policy(lines: list[str], rows: list[str]) -> None:
+    ledger = placed(lines, COMPETE)
     assert ledger.place("x @10 Mar").kind is OutcomeKind.HELD
-    assert ledger.rows() == ["-x 1 Mar..5 Mar active", "y 1 Mar.. active", "x .. needs_review"]
+    assert ledger.rows() == [*rows, "x .. needs_review"]
 
 
 @pytest.mark.rule("R4.13")
