@@ -167,7 +167,9 @@ def any_decisions(draw: st.DrawFn, statements: Sequence[Statement]) -> list[Time
         decision_id = DecisionId(f"d{number}")
         one = draw(st.sampled_from(statements))
         name = one.statement_id
-        some = tuple(draw(st.lists(st.sampled_from([s.statement_id for s in statements]), unique=True, max_size=3)))
+        some = tuple(
+            draw(st.lists(st.sampled_from([s.statement_id for s in statements]), unique=True, min_size=1, max_size=3))
+        )
         at = on(draw(st.integers(0, 16)))
         basis = TimeBasis.RECORDED_FALLBACK
         decisions.append(

@@ -74,7 +74,8 @@ def plan_correction(
     carried = [s for s in view.statements if s.relationship_id == row.relationship_id]
     _may_overrule(statement, carried)
     decisions: list[TimelineDecision] = []
-    if row.facet or any(isinstance(decision, FacetAssignment) for decision in view.decisions):
+    own = {other.statement_id for other in view.statements if other.owner_id == row.owner_id}
+    if row.facet or any(isinstance(d, FacetAssignment) and d.statement_id in own for d in view.decisions):
         decisions.append(FacetAssignment(decision_id=decision_id, statement_id=statement.statement_id, facet=row.facet))
     start, basis = held.start, row.start_basis
     if statement.start is not None:

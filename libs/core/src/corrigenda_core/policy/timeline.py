@@ -74,15 +74,16 @@ def fold_slot(
     Args:
         predicate: what the slot's values mean: how many may be in force, and what happens to those without an order.
         statements: all statements of the owner in the slot; those without effective support say nothing.
-        decisions: those that stand.
+        decisions: those that stand in the slot; what they say about other owners' statements touches nothing here.
 
     Returns:
         Episodes by lane and time. At every instant at most one value of a lane and facet is in force, apart from those
         with status `competing`.
     """
-    removals = {decision.statement_id: decision for decision in decisions if isinstance(decision, Removal)}
-    present = [s for s in statements if s.effective and s.statement_id not in removals]
-    closings = [decision for decision in decisions if isinstance(decision, Closing)]
+    own = {statement.statement_id: statement for statement in statements}
+    removals = {d.statement_id: d for d in decisions if isinstance(d, Removal) and d.statement_id in own}
+    present = [s for s in own.values() if s.effective and s.statement_id not in removals]
+    closings = [d for d in decisions if isinstance(d, Closing) and not own.keys().isdisjoint(d.statement_ids)]
     while True:
         holding = _holding(closings, {statement.statement_id for statement in present})
         lanes = _lanes(predicate, present, decisions, holding)
