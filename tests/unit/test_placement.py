@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from corrigenda_core.domain.changes import OutcomeKind
+from corrigenda_core.domain.ids import ConflictId, DecisionId, RelationshipId, StatementId
 from corrigenda_core.domain.items import ItemStatus
 from corrigenda_core.domain.predicates import Predicate, SameMomentPolicy
-from corrigenda_core.domain.relationships import ReferenceKind, Status, Tier
+from corrigenda_core.domain.relationships import Closing, ReferenceKind, Status, Tier
 from corrigenda_core.testing.slot_ledger import SlotLedger
 from corrigenda_core.testing.slots import predicate
 
@@ -147,3 +150,85 @@ def test_rows_that_become_one_are_joined_into_the_oldest() -> None:
     assert ledger.rows() == ["x 1 Jan.. active", "y 1 Feb.. retracted", "x nothing at 1 Mar superseded"]
     assert [r.kind for r in ledger.last.references] == [ReferenceKind.MERGED_INTO]
     assert ledger.row("s2") == ledger.row("s0")
+
+
+@pytest.mark.rule("R4.10")
+@pytest.mark.parametrize(
+    ("lines", "last", "notes"),
+    [
+        (["x 1 Mar"], "x 1 Apr", ()),
+        (["x 1 Mar"], "x 1 Jan", ("start_moved",)),
+        (["x 1 Mar"], "x 1 Apr..1 May", ("end_moved",)),
+        (["x 1 Mar..1 Apr", "x 1 Apr..1 May"], "x 15 Mar..1 Jun", ("rows_joined",)),
+        (["x 1 Mar"], "x @1 May", ()),
+        (["x 1 Mar"], "x @1 Feb", ("start_moved",)),
+    ],
+)
+def test_corroboration_says_what_it_moved(lines: list[str], last: str, notes: tuple[str, ...]) -> None:
+    ledger = placed(lines)
+    outcome = ledger.place(last)
+    assert (outcome.kind, outcome.notes) == (OutcomeKind.CORROBORATED, notes)
+
+
+@pytest.mark.rule("R4.8")
+def test_whoever_was_in_no_conflict_with_those_who_stay_is_admitted() -> None:
+    ledger = placed(["x 1 Mar", "y Mar", "z 20 Mar"])
+    assert ledger.rows() == ["x 1 Mar..20 Mar superseded", "y 1 Mar.. needs_review", "z 20 Mar.. active"]
+
+
+@pytest.mark.rule("R4.10")
+@pytest.mark.parametrize(
+    ("lines", "rows"),
+    [
+        (["-x 1 Mar..5 Mar", "y 1 Mar"], ["-x 1 Mar..5 Mar active", "y 1 Mar.. active"]),
+        (["-x 1 Mar", "y 1 Jan..5 Mar"], ["-x 1 Mar.. active", "y 1 Jan..5 Mar active"]),
+        (["-x 1 Mar", "y 1 Jan"], ["-x 1 Mar.. active", "y 1 Jan.. active"]),
+    ],
+)
+def test_without_one_place_for_it_a_statement_is_held_under_every_policy(lines: list[str], rows: list[str]) -> None:
+    ledger = placed(lines, COMPETE)
+    assert ledger.place("x @10 Mar").kind is OutcomeKind.HELD
+    assert ledger.rows() == [*rows, "x .. needs_review"]
+
+
+@pytest.mark.rule("R4.13")
+def test_a_claim_without_a_start_shares_the_unbounded_start_of_the_record_that_it_disputes() -> None:
+    ledger = placed(["gold !crm", "silver"], COMPETE)
+    assert ledger.rows() == ["gold .. active", "silver .. competing"]
+
+
+@pytest.mark.rule("R4.14")
+def test_two_disputes_of_one_slot_are_two_questions() -> None:
+    ledger = placed(["x 1 Mar", "y 1 Mar", "w 1 Apr", "z 1 Apr"])
+    first, second = ledger.view.items
+    assert (first.incoming, first.opposing) == ((ledger.row_id("s1"),), (ledger.row_id("s0"),))
+    assert (second.incoming, second.opposing) == ((ledger.row_id("s3"),), (ledger.row_id("s2"),))
+
+
+def test_rows_that_no_statement_was_carried_by_are_left_alone() -> None:
+    ledger = placed(["x 1 Mar"])
+    waiting = replace(ledger.row("s0"), relationship_id=RelationshipId("unverified"), status=Status.PENDING_EVIDENCE)
+    ledger.views[-1] = replace(ledger.view, rows=(*ledger.view.rows, waiting))
+    ledger.place("y 1 Apr")
+    assert waiting in ledger.view.rows
+
+
+@pytest.mark.rule("R4.15", "R7.16")
+def test_the_closing_of_a_case_ends_whatever_carries_its_value_by_then() -> None:
+    ledger = placed(["x 1 Mar", "y 1 Mar"], COMPETE)
+    row = ledger.row("s0")
+    ledger.decide(
+        Closing(
+            decision_id=DecisionId("case"),
+            relationship_id=row.relationship_id,
+            facet=0,
+            object_key=row.object.key,
+            polarity=row.polarity,
+            at=row.first_recorded_at,
+            statement_ids=(StatementId("s0"),),
+            conflict_id=ConflictId("case"),
+        )
+    )
+    ledger.place("x 1 Mar")
+    ledger.retract("s0")
+    assert ledger.rows() == ["x 1 Mar..1 Jun superseded", "y 1 Mar.. competing"]

@@ -359,3 +359,13 @@ def test_a_quarantined_row_stays_quarantined_while_nothing_carries_it() -> None:
     )
     ledger.replace_statements(lost)
     assert ledger.rows() == ["x 1 Jan.. quarantined"]
+
+
+@pytest.mark.rule("R4.15")
+def test_the_closing_of_one_owner_touches_no_other() -> None:
+    ledger = placed("x 1 Jan")
+    ledger.place("x 1 Jan", owner=ProfileId("bob"))
+    ledger.decide(closing(ledger, "s0", "1 Mar"))
+    assert ledger.rows() == ["x 1 Jan..1 Mar superseded", "x 1 Jan.. active"]
+    ledger.place("x 1 Feb", owner=ProfileId("bob"))
+    assert ledger.rows() == ["x 1 Jan..1 Mar superseded", "x 1 Jan.. active"]

@@ -54,6 +54,7 @@ def removal(name: str, reason: RemovalReason = RemovalReason.RETRACTED) -> Remov
         (["a 1 Jan..1 Mar", "a 1 Jan..1 May"], ["a 1 Jan..1 May active"]),
         (["a 1 Jan", "b 1 Feb", "a 1 Mar"],
          ["a 1 Jan..1 Feb superseded", "b 1 Feb..1 Mar superseded", "a 1 Mar.. active"]),
+        (["a 1 Mar..1 Feb"], ["a 1 Mar.. active"]),
         (["a 1 Jan..1 Feb", "b 1 Feb"], ["a 1 Jan..1 Feb active", "b 1 Feb.. active"]),
     ],
 )  # fmt: skip

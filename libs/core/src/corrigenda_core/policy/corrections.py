@@ -40,6 +40,20 @@ def may_correct(statement: Statement, row: Relationship, target: CorrectionTarge
     return row.validity
 
 
+def may_address(statement: Statement, row: Relationship, target: CorrectionTarget) -> None:
+    """Checks that a statement may name another owner's relationship as what it corrects.
+
+    Raises:
+        Refusal: STALE_VERSION for another version than the expected one, INVALID_FIELD where the two share neither
+            subject nor object, or not the predicate.
+    """
+    if target.expected_version not in (None, row.version):
+        raise Refusal(Reason.STALE_VERSION, f"the relationship is at version {row.version}", field=_FIELD)
+    same_end = statement.slot.subject_id == row.slot.subject_id or statement.object.key == row.object.key
+    if statement.slot.predicate != row.slot.predicate or not same_end:
+        raise Refusal(Reason.INVALID_FIELD, "it is about something else than the statement", field=_FIELD)
+
+
 def plan_correction(
     view: SlotView, statement: Statement, row: Relationship, held: Interval, timeline: Timeline, decision_id: DecisionId
 ) -> tuple[TimelineDecision, ...]:
@@ -60,7 +74,8 @@ def plan_correction(
     carried = [s for s in view.statements if s.relationship_id == row.relationship_id]
     _may_overrule(statement, carried)
     decisions: list[TimelineDecision] = []
-    if row.facet or any(isinstance(decision, FacetAssignment) for decision in view.decisions):
+    own = {other.statement_id for other in view.statements if other.owner_id == row.owner_id}
+    if row.facet or any(isinstance(d, FacetAssignment) and d.statement_id in own for d in view.decisions):
         decisions.append(FacetAssignment(decision_id=decision_id, statement_id=statement.statement_id, facet=row.facet))
     start, basis = held.start, row.start_basis
     if statement.start is not None:

@@ -1,18 +1,15 @@
-"""Exact instants as bounds, and the microsecond that separates neighbours."""
+"""Exact instants as bounds, and the instant just before another."""
 
 from __future__ import annotations
 
-from datetime import timedelta
-
-from corrigenda_core.domain.time import EARLIEST, LATEST, Instant, KnownBound, TimeBasis, WholeInterval
-
-MICROSECOND = timedelta(microseconds=1)
+from corrigenda_core.domain.time import EARLIEST, Instant, KnownBound, TimeBasis
+from corrigenda_core.policy.calendar_days import MICROSECOND
+from corrigenda_core.policy.validity import decide_whole_instant
 
 
 def decide_exact_bound(at: Instant, basis: TimeBasis) -> KnownBound:
-    """A bound at exactly one instant; the last representable one shares the whole interval of the one before it."""
-    start = min(at, LATEST - MICROSECOND)
-    return KnownBound(at=at, whole=WholeInterval(start=start, end=start + MICROSECOND), basis=basis)
+    """A bound at exactly one instant."""
+    return KnownBound(at=at, whole=decide_whole_instant(at), basis=basis)
 
 
 def decide_just_before(at: Instant) -> Instant:

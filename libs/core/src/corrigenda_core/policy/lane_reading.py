@@ -157,11 +157,11 @@ def _may_start_at(other: Entry, entry: Entry) -> bool:
     return other.reach[1] > entry.reach[0] or other.start.at == entry.start.at
 
 
-def _is_between(first: Instant | None, begin: Instant | None, last: Instant) -> bool:
-    """Whether a run that begins at ``begin`` began at ``first`` or later, and at ``last`` or earlier."""
-    if begin is None:
-        return first is None
-    return (first is None or first <= begin) and begin <= last
+def _is_running_between(run: Run, first: Instant | None, last: Instant) -> bool:
+    """Whether a run was in force at some instant from ``first`` to ``last``."""
+    ending = run.ending()
+    begun = run.begin is None or run.begin <= last
+    return begun and (first is None or ending is None or first < ending.at)
 
 
 @dataclass(slots=True)
@@ -202,9 +202,10 @@ class _WitnessReading:
 
     def _support(self, run: Run, entry: Entry) -> None:
         run.place.entries.append(entry)
-        if entry.end is None:
+        if entry.end is None and not entry.statement.record:
             run.carry([entry])
         else:
+            # It may move the end of the run, and what came after that end.
             self._walk()
 
     def _begin_again(self, entry: Entry) -> None:
@@ -219,11 +220,11 @@ class _WitnessReading:
     def _dispute(self, opposing: Sequence[Run], near: Iterable[Run], entry: Entry) -> None:
         """Joins the run that it excludes where that began, with everything that carried the run by then.
 
-        That is no place for it where it excludes other runs as well that began since: they would tie with the place.
+        That is no place for it where it excludes other runs as well that were in force since.
         """
         opponents = [other for run in opposing for other in run.entries]
         place = opposing[0].place
-        since = [run for run in near if _is_between(place.begin, run.begin, entry.witness_at)]
+        since = [run for run in near if _is_running_between(run, place.begin, entry.witness_at)]
         if any(run.place is not place for run in (*opposing, *since)):
             self.homeless.append((entry, *opponents))
             return

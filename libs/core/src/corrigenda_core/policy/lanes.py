@@ -77,13 +77,14 @@ def is_excluding_value(first: Value, second: Value, *, exclusive: bool) -> bool:
     return exclusive and first[1] is second[1] is Polarity.POSITIVE
 
 
-def decide_lane(statement: Statement, predicate: Predicate) -> LaneKey:
-    """The lane of a statement (R4.11).
+def decide_lane(entry: Entry, predicate: Predicate) -> LaneKey:
+    """The lane of an entry (R4.11).
 
     Events meet on their object and calendar day, undated ones on their object alone; their starts are whole calendar
     days of the team's zone. Of a predicate with many values every object has a lane of its own. A state with one value
     is one lane: what a ``-`` says there is no value of the slot, but it contradicts the ``+`` of its object.
     """
+    object_key = entry.value[0]
     if predicate.kind is RelationshipKind.EVENT:
-        return statement.object.key, "" if statement.start is None else statement.start.at.isoformat()
-    return ("", "") if is_slot_exclusive(predicate) else (statement.object.key, "")
+        return object_key, "" if entry.start is None else entry.start.at.isoformat()
+    return ("", "") if is_slot_exclusive(predicate) else (object_key, "")

@@ -1,4 +1,4 @@
-"""Placement: what new statements of one owner do to their slot."""
+"""Placement: what new statements of one owner do to their slot, and beyond it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from corrigenda_core.domain.changes import Changes, OutcomeKind, PlacementOutcome
-from corrigenda_core.domain.decisions import GivenStart, TimelineDecision
+from corrigenda_core.domain.decisions import TimelineDecision
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.evidence import Support
 from corrigenda_core.domain.ids import DecisionId, ReferenceId, RelationshipId, StatementId
 from corrigenda_core.domain.predicates import SameMomentPolicy
-from corrigenda_core.domain.relationships import Closing, CrossReference, ReferenceKind, Relationship, Statement
+from corrigenda_core.domain.relationships import CrossReference, ReferenceKind, Relationship, Statement
 from corrigenda_core.domain.slots import PlanContext, SlotView
 from corrigenda_core.domain.submissions import CorrectionTarget
-from corrigenda_core.domain.time import TimeBasis
-from corrigenda_core.policy.corrections import may_correct, plan_correction
+from corrigenda_core.policy.case_side import plan_case_side, plan_reference_side
+from corrigenda_core.policy.corrections import may_address, may_correct, plan_correction
+from corrigenda_core.policy.duplicates import decide_duplicate
 from corrigenda_core.policy.outcomes import Outcome, decide_outcome
 from corrigenda_core.policy.refold import Refold, plan_owner_refold
+from corrigenda_core.policy.settlements import decide_settlement
 from corrigenda_core.policy.timeline import Timeline, fold_slot
 
 PLACEMENT = "placement"
@@ -50,6 +52,47 @@ def plan_own_side(
     for statement in statements:
         placing.place(statement)
     return placing.changes()
+
+
+def plan_placement(
+    view: SlotView,
+    context: PlanContext,
+    statements: Sequence[Statement],
+    supports: Iterable[Support],
+    targets: Mapping[StatementId, CorrectionTarget] | None = None,
+    named: Iterable[Relationship] = (),
+) -> Changes:
+    """Everything that new statements of one owner do: to their own rows, to references, and to the team's cases.
+
+    Args:
+        view: the slot as it stands.
+        context: the commit.
+        statements: new ones of one owner, all of this slot, in the order of recording.
+        supports: theirs.
+        targets: the relationship that a statement says was wrong: an own one of this slot, which it corrects, or
+            another owner's, which it only refers to.
+        named: the current version of every target of another owner that is not a row of this slot.
+
+    Returns:
+        The changes, with one outcome for each statement that also says what it did to a case.
+
+    Raises:
+        Refusal: as `plan_own_side` and `may_address` do.
+    """
+    rows = {row.relationship_id: row for row in (*named, *view.rows)}
+    own: dict[StatementId, CorrectionTarget] = {}
+    addressed: dict[StatementId, Relationship] = {}
+    for statement in statements:
+        target = (targets or {}).get(statement.statement_id)
+        row = None if target is None else rows.get(target.relationship_id)
+        if target is not None and row is not None and row.owner_id != statement.owner_id:
+            may_address(statement, row, target)
+            addressed[statement.statement_id] = row
+        elif target is not None:
+            own[statement.statement_id] = target
+    changes = plan_own_side(view, context, statements, supports, own)
+    changes = plan_reference_side(view, changes, addressed, context)
+    return plan_case_side(view, changes, context)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,84 +217,3 @@ class _Placing:
             opposing=tuple(sorted(opposing)),
             notes=outcome.notes,
         )
-
-
-def decide_duplicate(view: SlotView, statement: Statement, supports: Sequence[Support]) -> Statement | None:
-    """The owner's statement that says the same from the same text, if there is one (R4.12).
-
-    Such a statement adds an occurrence and nothing else, whatever has become of the first one: saying it again revives
-    nothing. The text is the same where the fragment is, and the passages that are cited have something in common.
-    """
-    fragment_ids = {support.fragment_id for support in supports}
-    theirs: dict[StatementId, list[Support]] = {}
-    for support in view.supports:
-        if support.statement_id is not None and support.fragment_id in fragment_ids:
-            theirs.setdefault(support.statement_id, []).append(support)
-    said = (statement.owner_id, statement.object.key, statement.polarity)
-    for other in view.statements:
-        found = theirs.get(other.statement_id)
-        if (
-            found is not None
-            and (other.owner_id, other.object.key, other.polarity) == said
-            and all(any(_is_same_passage(support, one) for one in found) for support in supports)
-        ):
-            return other
-    return None
-
-
-def _is_same_passage(first: Support, second: Support) -> bool:
-    if first.fragment_id != second.fragment_id:
-        return False
-    if not first.spans or not second.spans:
-        return True
-    return any(a.start < b.end and b.start < a.end for a in first.spans for b in second.spans)
-
-
-def decide_settlement(
-    view: SlotView, statement: Statement, against: Sequence[StatementId], decision_id: DecisionId
-) -> tuple[TimelineDecision, ...]:
-    """What the policy `close` decides about a statement that cannot be ordered against others.
-
-    Without a known start it starts when it was recorded, unless it ends before that. With one, every value against it
-    that has none ends there. What remains, such as two equal known starts, competes.
-    """
-    started = {decision.statement_id for decision in view.decisions if isinstance(decision, GivenStart)}
-    if statement.statement_id in started:
-        return ()
-    if statement.start is None:
-        if statement.end is not None and statement.end.at <= statement.recorded_at:
-            return ()
-        return (
-            GivenStart(
-                decision_id=decision_id,
-                statement_id=statement.statement_id,
-                at=statement.recorded_at,
-                basis=TimeBasis.RECORDED_FALLBACK,
-            ),
-        )
-    rows: dict[RelationshipId, Relationship] = {row.relationship_id: row for row in view.rows}
-    ending = sorted(
-        {
-            other.relationship_id
-            for other in view.statements
-            if other.statement_id in against
-            and other.start is None
-            and other.statement_id not in started
-            and other.relationship_id in rows
-        }
-    )
-    return tuple(
-        Closing(
-            decision_id=decision_id,
-            relationship_id=relationship_id,
-            facet=rows[relationship_id].facet,
-            object_key=rows[relationship_id].object.key,
-            polarity=rows[relationship_id].polarity,
-            at=statement.start.at,
-            statement_ids=tuple(s.statement_id for s in view.statements if s.relationship_id == relationship_id),
-            made_for=(statement.statement_id,),
-            conditional=True,
-            basis=statement.start.basis,
-        )
-        for relationship_id in ending
-    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from corrigenda_core.domain.decisions import FacetAssignment, GivenStart, Removal, TimelineDecision
 from corrigenda_core.domain.ids import StatementId
 from corrigenda_core.domain.objects import Object, Polarity
-from corrigenda_core.domain.predicates import Predicate
+from corrigenda_core.domain.predicates import Predicate, RelationshipKind
 from corrigenda_core.domain.relationships import Closing, Statement, Status
 from corrigenda_core.domain.time import Interval, TimeBasis
 from corrigenda_core.policy.extents import decide_exact_bound, decide_just_before
@@ -74,15 +74,16 @@ def fold_slot(
     Args:
         predicate: what the slot's values mean: how many may be in force, and what happens to those without an order.
         statements: all statements of the owner in the slot; those without effective support say nothing.
-        decisions: those that stand.
+        decisions: those that stand in the slot; what they say about other owners' statements touches nothing here.
 
     Returns:
         Episodes by lane and time. At every instant at most one value of a lane and facet is in force, apart from those
         with status `competing`.
     """
-    removals = {decision.statement_id: decision for decision in decisions if isinstance(decision, Removal)}
-    present = [s for s in statements if s.effective and s.statement_id not in removals]
-    closings = [decision for decision in decisions if isinstance(decision, Closing)]
+    own = {statement.statement_id: statement for statement in statements}
+    removals = {d.statement_id: d for d in decisions if isinstance(d, Removal) and d.statement_id in own}
+    present = [s for s in own.values() if s.effective and s.statement_id not in removals]
+    closings = [d for d in decisions if isinstance(d, Closing) and not own.keys().isdisjoint(d.statement_ids)]
     while True:
         holding = _holding(closings, {statement.statement_id for statement in present})
         lanes = _lanes(predicate, present, decisions, holding)
@@ -113,8 +114,8 @@ def _lanes(
     assigned = {d.statement_id: d.facet for d in decisions if isinstance(d, FacetAssignment)}
     lanes: dict[LaneKey, list[Entry]] = {}
     for statement in sorted(statements, key=lambda statement: statement.sequence):
-        entry = _entry(statement, given.get(statement.statement_id), closings)
-        lanes.setdefault(decide_lane(statement, predicate), []).append(entry)
+        entry = _entry(statement, given.get(statement.statement_id), closings, predicate)
+        lanes.setdefault(decide_lane(entry, predicate), []).append(entry)
     exclusive = is_slot_exclusive(predicate)
     return [
         decide_facets(lanes[key], assigned, closings, predicate.same_moment, exclusive=exclusive)
@@ -122,7 +123,7 @@ def _lanes(
     ]
 
 
-def _entry(statement: Statement, given: GivenStart | None, closings: Iterable[Closing]) -> Entry:
+def _entry(statement: Statement, given: GivenStart | None, closings: Iterable[Closing], predicate: Predicate) -> Entry:
     """A statement with its times; a given start that is not earlier than its own end gives nothing."""
     start, unbounded, end = statement.start, False, statement.end
     if start is None and given is not None:
@@ -130,6 +131,9 @@ def _entry(statement: Statement, given: GivenStart | None, closings: Iterable[Cl
         if given.at is not None and (end is None or given.at < end.at):
             start = decide_exact_bound(given.at, given.basis)
     if start is not None and end is not None and end.at <= start.at:
+        end = None
+    if start is None and predicate.kind is RelationshipKind.EVENT:
+        # What happened at an unknown time has no duration: the end says only that it happened before.
         end = None
     limits = [closing.at for closing in closings if statement.statement_id in closing.statement_ids]
     limits += [end.at] if end is not None else []
