@@ -7,7 +7,7 @@ from typing import assert_never
 from corrigenda_core.config import EmbedderChoice, EmbedderSettings, VerifierChoice, VerifierSettings
 from corrigenda_core.ports.providers import Embedder
 from corrigenda_core.providers.embedder_hashing import HashingEmbedder
-from corrigenda_core.providers.embedder_minilm import MiniLmEmbedder
+from corrigenda_core.providers.embedder_minilm import minilm_embedder
 from corrigenda_core.providers.local.times import TimeReader
 from corrigenda_core.providers.validation import ValidatedVerifier
 from corrigenda_core.providers.verifier_local import LocalVerifier
@@ -17,7 +17,7 @@ def make_embedder(settings: EmbedderSettings) -> Embedder:
     """The embedder; it loads nothing before its first text."""
     match settings.embedder:
         case EmbedderChoice.MINILM:
-            return MiniLmEmbedder(threads=settings.embedder_threads)
+            return minilm_embedder(threads=settings.embedder_threads)
         case EmbedderChoice.HASHING:
             return HashingEmbedder()
         case unknown:
