@@ -30,11 +30,11 @@ from corrigenda_core.policy.normalisation import (
 )
 from corrigenda_core.policy.spans import OffsetCitation, QuoteCitation, decide_cited_span
 from corrigenda_core.policy.time_words import decide_time_bounds
-from hypothesis import assume, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 FULL = os.environ.get("CORRIGENDA_TEST_TIER") == "full"
-EXAMPLES = settings(max_examples=5_000 if FULL else 200, deadline=None)
+EXAMPLES = settings(max_examples=2_000 if FULL else 150, deadline=None)
 ZONE = ZoneInfo("America/New_York")
 
 T = TypeVar("T")
@@ -153,19 +153,25 @@ def test_the_zone_of_the_machine_changes_nothing(text: str) -> None:
     assert answers[0] == answers[1] == answers[2]
 
 
+# Few characters that decompose, compose, fold or vanish in every way, so that they meet; below the limit of marks.
+folding_text = st.text(
+    st.sampled_from("aéß¨ıİ\u0301\u0327\u0344\u0345\u034f가\u1100\u1161\u11a8ﬁᾳ\u00a0ﾊﾟ"), max_size=25
+)
+
+
 @EXAMPLES
-@given(text=any_text)
+@given(text=any_text | folding_text)
 @example(text="¨ a\u034f\u0301 \u1e9e İ\u0307 \u0345\u0300")
 @pytest.mark.rule("R3.10")
 def test_normal_forms_are_stable(text: str) -> None:
     form = decide_text_form(text)
     assert decide_text_form(form) == form
     assert decide_content_hash(form) == decide_content_hash(text)
-    for shape in ("NFC", "NFD", "NFKC", "NFKD"):
-        assert decide_text_form(unicodedata.normalize(shape, text)) == form
-    # The iota subscript changes its place among accents when it is folded before they are put in order.
-    if "\u0345" not in unicodedata.normalize("NFD", text):
-        assert decide_text_form(text.casefold()) == form
+    shapes = [unicodedata.normalize(shape, text) for shape in ("NFC", "NFD")]
+    # The iota subscript changes its place among marks when it is folded before they are put in order.
+    if "\u0345" not in shapes[1]:
+        shapes += [unicodedata.normalize("NFKC", text), unicodedata.normalize("NFKD", text), text.casefold()]
+    assert {decide_text_form(shape) for shape in shapes} == {form}
 
 
 def test_the_normal_form_of_every_character_is_stable() -> None:
@@ -230,12 +236,12 @@ def test_quantities_are_equal_exactly_if_they_are(amount: Decimal, first: str, s
 @EXAMPLES
 @given(
     content=st.text(st.sampled_from("ab🚀\u0301"), min_size=1, max_size=30),
-    start=st.integers(0, 29),
-    length=st.integers(1, 30),
+    data=st.data(),
 )
 @pytest.mark.rule("R3.1")
-def test_a_span_and_its_quote_are_the_same_citation(content: str, start: int, length: int) -> None:
-    assume(start + length <= len(content))
+def test_a_span_and_its_quote_are_the_same_citation(content: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(content) - 1))
+    length = data.draw(st.integers(1, len(content) - start))
     by_offset = OffsetCitation(evidence_index=0, start=start, end=start + length)
     cited = decide_cited_span([content], by_offset, field="evidence[0]")
     assert (cited.span.start, cited.span.end) == (start, start + length)

@@ -46,7 +46,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 FULL = os.environ.get("CORRIGENDA_TEST_TIER") == "full"
-EXAMPLES = settings(max_examples=5_000 if FULL else 200, deadline=None)
+EXAMPLES = settings(max_examples=2_000 if FULL else 150, deadline=None)
 
 # A small grid of ends makes equal and touching ends frequent; its points and the gaps between them are all the
 # instants that can tell two of its intervals apart.

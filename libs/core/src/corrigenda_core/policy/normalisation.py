@@ -1,9 +1,10 @@
 """Normal forms: what decides that two texts, names, keys or values are the same.
 
-The text form is Unicode's NFKC_Casefold (UAX 31) with white space collapsed: compatibility forms (full width,
-ligatures, half-width kana), composition (Hangul written letter by letter) and case are folded by the default rules of
-Unicode, of no language: "Straße" is "STRASSE", "I" is "i" and never the dotless "ı". Invisible characters (zero-width
-spaces and joiners, variation selectors, soft hyphens, controls) take no part. Evidence itself is never normalised.
+The text form is Unicode's form for compatibility caseless matching (definition D146), composed, with white space
+collapsed: compatibility forms (full width, ligatures, half-width kana), composition (Hangul written letter by letter)
+and case are folded by the default rules of Unicode, of no language: "Straße" is "STRASSE", "I" is "i" and never the
+dotless "ı". Invisible characters (zero-width spaces and joiners, variation selectors, soft hyphens, controls) take no
+part. Evidence itself is never normalised.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from corrigenda_core.policy.instants import decide_instant
 from corrigenda_core.policy.quantities import decide_quantity
 
 MAX_SCOPE_CODE_POINTS = 128
+MAX_COMBINING_MARKS = 30
 
 # Default_Ignorable_Code_Point of the Unicode Character Database, and the control characters that are no white space.
 _INVISIBLE = re.compile(
@@ -30,14 +32,36 @@ _INVISIBLE = re.compile(
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
+# Where a long run of combining marks can be: neither letters nor digits, nor white space, nor ASCII.
+_MANY_MARKS = re.compile(rf"[^\w\s\x00-\x7f]{{{MAX_COMBINING_MARKS + 1},}}")
+
 _TRUTHS = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
 
 
 def decide_text_form(text: str) -> str:
     """The normal form of any text; empty if nothing of it is visible."""
-    folded = unicodedata.normalize("NFD", _INVISIBLE.sub("", text)).casefold()
-    folded = unicodedata.normalize("NFKC", folded).casefold()
-    return " ".join(unicodedata.normalize("NFKC", _INVISIBLE.sub("", folded)).split())
+    folded = unicodedata.normalize("NFD", _stream_safe(text)).casefold()
+    folded = unicodedata.normalize("NFKD", folded).casefold()
+    folded = _stream_safe(unicodedata.normalize("NFKD", folded))
+    return " ".join(unicodedata.normalize("NFKC", folded).split())
+
+
+def _stream_safe(text: str) -> str:
+    """The visible characters of ``text``, of each run of combining marks at most `MAX_COMBINING_MARKS`.
+
+    No script needs more (UAX 15, stream-safe text), and putting marks in order takes quadratic time in their number: 64
+    KiB of them would take many seconds.
+    """
+    return _MANY_MARKS.sub(lambda found: _without_surplus_marks(found[0]), _INVISIBLE.sub("", text))
+
+
+def _without_surplus_marks(text: str) -> str:
+    kept, marks = [], 0
+    for character in text:
+        marks = marks + 1 if unicodedata.combining(character) else 0
+        if marks <= MAX_COMBINING_MARKS:
+            kept.append(character)
+    return "".join(kept)
 
 
 def decide_name_form(name: str, *, field: str) -> str:
