@@ -69,6 +69,7 @@ def test_a_day_that_never_was_and_an_inverted_run_are_nothing() -> None:
         # In Labrador the clocks went back over midnight: from 00:01 on 1 November to 23:01 on 31 October.
         pytest.param("America/Goose_Bay", "2009-11-01 03:30", "2009-11-01 03:00", "2009-11-02 04:00", id="again"),
         pytest.param("Etc/GMT-9", "9998-12-31 23:00", "9998-12-30 15:00", "9999-01-01 00:00", id="last year"),
+        pytest.param("Etc/GMT-9", "0001-12-31 15:00", "0001-12-31 15:00", "0002-01-01 15:00", id="first year, edge"),
         pytest.param("Etc/GMT-9", "0001-12-31 23:00", "0001-12-31 15:00", "0002-01-01 15:00", id="first year"),
     ],
 )

@@ -13,6 +13,7 @@ from corrigenda_core.policy.instants import decide_instant
         ("2026-03-01T09:30:00Z", datetime(2026, 3, 1, 9, 30, tzinfo=UTC)),
         ("2026-03-01t09:30:00z", datetime(2026, 3, 1, 9, 30, tzinfo=UTC)),
         ("2026-03-01 09:30:00+01:00", datetime(2026, 3, 1, 8, 30, tzinfo=UTC)),
+        ("2026-03-01T09:30:00+00:59", datetime(2026, 3, 1, 8, 31, tzinfo=UTC)),
         ("2026-03-01T09:30-00:30", datetime(2026, 3, 1, 10, 0, tzinfo=UTC)),
         ("2026-03-01T09:30:00.25Z", datetime(2026, 3, 1, 9, 30, 0, 250_000, tzinfo=UTC)),
         ("2026-03-01T09:30:00.123456000Z", datetime(2026, 3, 1, 9, 30, 0, 123_456, tzinfo=UTC)),

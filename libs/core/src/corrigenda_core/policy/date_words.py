@@ -6,7 +6,7 @@ Forms: ISO 8601 days, months and times with or without an offset, and the common
 
 Nothing is guessed. These name nothing: other numeric forms ("03/04/2026", "20260301"), dates without a year or with a
 two-digit one, days that do not exist (30 February, a day that the zone skipped) or are not that weekday, times beside
-a zone that an abbreviation names ("10:00 PST"), and numbers that only look like a year ("2026.1", "2026%", "2048").
+a zone that an abbreviation names ("10:00 PST"), and numbers that only look like a year ("2026.1", "2026%", "1024").
 """
 
 from __future__ import annotations
