@@ -24,6 +24,7 @@ from corrigenda_core.domain.ids import (
     ItemId,
     PredicateKey,
     ProposalId,
+    RelationshipId,
     StatementId,
     SupportId,
 )
@@ -32,11 +33,12 @@ from corrigenda_core.domain.objects import Object, Slot
 from corrigenda_core.domain.relationships import Relationship, Statement
 from corrigenda_core.domain.slots import PlanContext, SlotView
 from corrigenda_core.domain.sources import SourceClaim
+from corrigenda_core.domain.submissions import CorrectionTarget
 from corrigenda_core.domain.time import Moment, Side
 from corrigenda_core.domain.verification import Modality, VerificationVerdict
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
 from corrigenda_core.policy.authority import decide_authority
-from corrigenda_core.policy.team_placement import plan_placement
+from corrigenda_core.policy.placement import plan_placement
 from corrigenda_core.policy.validity import (
     StatementTimes,
     decide_common_whole,
@@ -174,7 +176,7 @@ class Placing:
             actor=Actor(kind=ActorKind.PROFILE, profile_id=self.caller.profile_id),
             policy=self.facts.policy,
         )
-        placed = plan_placement(view, context, (statement,), supports, targets=self._targets(statement))
+        placed = plan_placement(view, context, (statement,), supports, *self._targets(statement))
         changes = replace(placed, support_decisions=(*placed.support_decisions, *_grants(placed.supports)))
         return (
             PlannedRevision(moment=self.moment, before=view, changes=changes),
@@ -273,11 +275,12 @@ class Placing:
         )
         return granted.authority, granted.note
 
-    def _targets(self, statement: Statement) -> dict[StatementId, Relationship]:
+    def _targets(self, statement: Statement) -> tuple[dict[StatementId, CorrectionTarget], tuple[Relationship, ...]]:
+        """What the statement says was wrong, and that relationship as it stands."""
         named = self.bound.prepared.given.correction_target
         if named is None:
-            return {}
-        return {statement.statement_id: self.facts.targets[named.relationship_id]}
+            return {}, ()
+        return {statement.statement_id: named}, (self.facts.targets[named.relationship_id],)
 
     def _placed_answer(self, view: SlotView, changes: Changes, supports: Sequence[Support]) -> RelationshipAnswer:
         (outcome,) = changes.outcomes
@@ -288,7 +291,7 @@ class Placing:
             self._answer(outcome.kind, outcome.rule),
             relationship=rows.get(outcome.relationship_id) if outcome.relationship_id is not None else None,
             granted_authority=supports[0].authority,
-            opposing=outcome.opposing,
+            opposing=tuple(dict.fromkeys((*outcome.opposing, *_opposing(outcome, case)))),
             references=tuple(
                 reference for reference in changes.references if reference.source_id == outcome.relationship_id
             ),
@@ -322,6 +325,16 @@ def _case_of(outcome: PlacementOutcome, changes: Changes) -> ConflictCase | None
     if outcome.case_effect is CaseEffect.NONE:
         return None
     return next((case for case in changes.cases if case.conflict_id == outcome.conflict_id), None)
+
+
+def _opposing(outcome: PlacementOutcome, case: ConflictCase | None) -> list[RelationshipId]:
+    """The members of the case that stand on other positions than the placed row."""
+    return [
+        member.relationship_id
+        for position in (case.positions if case is not None else ())
+        if all(member.relationship_id != outcome.relationship_id for member in position.members)
+        for member in position.members
+    ]
 
 
 def _start_window(finding: Finding, index: int) -> StartWindow | None:
