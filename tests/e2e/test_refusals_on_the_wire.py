@@ -1,5 +1,6 @@
 """Bad input over the wire: the documented error, and nothing stored."""
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -31,9 +32,9 @@ def stored_rows(stack: Stack, team_id: str) -> list[tuple[str, int]]:
     with psycopg.connect(stack.url("corrigenda_auditor"), autocommit=True) as connection:
         counts = []
         for table in tables:
-            (count,) = connection.execute(
-                f"SELECT count(*) FROM {table} WHERE team_id = %s", [team_id]
-            ).fetchone() or (0,)
+            (count,) = connection.execute(f"SELECT count(*) FROM {table} WHERE team_id = %s", [team_id]).fetchone() or (
+                0,
+            )
             counts.append((table, count))
     return counts
 
@@ -122,8 +123,10 @@ async def test_an_answer_to_a_case_that_has_moved_on_stores_nothing(
     placed = await team["B"].ingest.Remember(deploys_from("production deploys from release", "release"))
     conflict = placed.placement.relationships[0].conflict
     assert conflict.effect == placement_pb2.CONFLICT_EFFECT_OPENS_CASE
-    context = submission_pb2.ConflictContext(conflict_id=conflict.conflict_id, expected_version=conflict.version)
-    answer = deploys_from("our checklist confirms: production deploys from release", "release", conflict_context=context)
+    seen = conflict.version
+    context = submission_pb2.ConflictContext(conflict_id=conflict.conflict_id, expected_version=seen)
+    text = "our checklist confirms: production deploys from release"
+    answer = deploys_from(text, "release", conflict_context=context)
     joined = await team["C"].ingest.Remember(answer)
     assert joined.placement.relationships[0].conflict.version == conflict.version + 1
     before = stored_rows(stack, team.team_id)
@@ -163,9 +166,7 @@ async def test_an_unknown_predicate_is_kept_with_a_question_and_no_edge(
     stack: Stack, new_team: NewTeam, deploys_from: Request
 ) -> None:
     team = await new_team()
-    placed = await team["A"].ingest.Remember(
-        deploys_from("production ships to europe", "europe", predicate="ships to")
-    )
+    placed = await team["A"].ingest.Remember(deploys_from("production ships to europe", "europe", predicate="ships to"))
     (answer,) = placed.placement.relationships
     assert answer.outcome == placement_pb2.OUTCOME_NEEDS_REVIEW
     assert not answer.HasField("relationship")
@@ -207,9 +208,7 @@ async def test_the_same_text_again_adds_an_occurrence_only(
     assert fragment.disposition == placement_pb2.DISPOSITION_DUPLICATE
     assert fragment.fragment_id == first.placement.fragments[0].fragment_id
     assert answer.outcome == placement_pb2.OUTCOME_DUPLICATE
-    assert (
-        answer.relationship.relationship_id == first.placement.relationships[0].relationship.relationship_id
-    )
+    assert answer.relationship.relationship_id == first.placement.relationships[0].relationship.relationship_id
     after = dict(stored_rows(stack, team.team_id))
     assert {table for table in after if after[table] != before[table]} == {"ledger", "ingests"}
 
@@ -226,7 +225,8 @@ async def test_buf_curl_answers_by_reflection(
     stack: Stack, new_team: NewTeam, service: str, method: str, request_json: str
 ) -> None:
     team = await new_team()
-    finished = subprocess.run(
+    finished = await asyncio.to_thread(
+        subprocess.run,
         [
             str(Path(sys.executable).with_name("buf")),
             "curl",
