@@ -66,6 +66,14 @@ def may_use_source(claim: SourceClaim, registry: Iterable[RegisteredSource], sta
         raise _not_allowed("source_key", state.source_key)
 
 
+def decide_registered_labels(author: ProfileId, registry: Iterable[RegisteredSource]) -> frozenset[str]:
+    """The labels ``group:x`` and ``key:y`` that a registry entry lets the author speak for (policy/independence.py)."""
+    spoken_for = [source for source in registry if is_speaker(author, source)]
+    groups = {f"group:{source.source_group}" for source in spoken_for if source.source_group is not None}
+    keys = {f"key:{source.source_key}" for source in spoken_for if source.source_key is not None}
+    return frozenset(groups | keys)
+
+
 def decide_source_type(
     claimed: SourceType, claim: SourceClaim, registry: Iterable[RegisteredSource]
 ) -> tuple[SourceType, str]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from corrigenda_core.domain.evidence import Authority, Impediment, Support, SupportDecision, SupportDecisionKind
 from corrigenda_core.domain.relationships import Relationship, Statement, Tier
+from corrigenda_core.policy.independence import decide_independent_groups
 
 INDEPENDENT_GROUPS_OF_A_FACT = 2
 
@@ -53,17 +54,20 @@ def is_carried(supports: Collection[Support]) -> bool:
     return any(support.effective for support in supports)
 
 
-def decide_tier(supports: Collection[Support], *, independent_groups: int) -> Tier:
+def decide_tier(supports: Collection[Support]) -> Tier:
     """The tier of a relationship: it follows from its supports, and nothing sets it (R4.2).
 
     Args:
         supports: all supports of the statements that carry the relationship; those without effect say nothing.
-        independent_groups: into how many independent components its effective supports fall (policy/independence.py).
-            It counts for nothing where no support is effective.
+
+    Returns:
+        `fact` with an effective authoritative support or two independent groups of effective supports,
+        `validated_claim` with any other effective support, `candidate` without one.
     """
     effective = [support for support in supports if support.effective]
     if not effective:
         return Tier.CANDIDATE
     if any(support.authority is Authority.AUTHORITATIVE for support in effective):
         return Tier.FACT
+    independent_groups = decide_independent_groups(effective)
     return Tier.FACT if independent_groups >= INDEPENDENT_GROUPS_OF_A_FACT else Tier.VALIDATED_CLAIM
