@@ -143,6 +143,17 @@ def test_contradiction_of_contexts(mine: str, theirs: str, contradicts: bool) ->
             [entity("e", about="repo=a")],
             ["m1 = e", "m2 ? e context_contradicts", "m3 ? e (m1,m2) ambiguous_in_request"],
         ),
+        # What it could be are entities of the request, also if it shares a name with only one mention of each.
+        (
+            [
+                mention("m1"),
+                mention("m2", "huang", "repo=a"),
+                mention("m3", about="repo=a", aliases="huang"),
+                mention("m4", about="repo=b"),
+            ],
+            [],
+            ["m1 ?  (m2,m4) ambiguous_in_request", "m2,m3 new", "m4 new"],
+        ),
         # ... unless it says itself which one it is.
         (
             [mention("m1", known="e"), mention("m2", about="repo=a"), mention("m3", about="repo=b")],
