@@ -203,17 +203,21 @@ def test_an_entity_takes_over_what_its_mentions_say() -> None:
 
 @pytest.mark.rule("R3.7")
 @pytest.mark.parametrize(
-    ("mentions", "reason"),
+    ("mentions", "reason", "field"),
     [
-        ([mention("m", known="missing")], Reason.RESOURCE_NOT_FOUND),
-        ([mention("m", kind="company", known="e")], Reason.INVALID_FIELD),
-        ([mention("m"), mention("m")], Reason.INVALID_FIELD),
+        (
+            [mention("m"), mention("n", known="missing")],
+            Reason.RESOURCE_NOT_FOUND,
+            "proposal.entities[1].known_entity_id",
+        ),
+        ([mention("m", kind="company", known="e")], Reason.INVALID_FIELD, "proposal.entities[0].entity_kind"),
+        ([mention("m"), mention("m")], Reason.INVALID_FIELD, "proposal.entities"),
     ],
 )
-def test_refused_requests(mentions: list[Mention], reason: Reason) -> None:
+def test_refused_requests(mentions: list[Mention], reason: Reason, field: str) -> None:
     with pytest.raises(Refusal) as raised:
         decide_identities(mentions, [entity("e")])
-    assert raised.value.reason is reason
+    assert (raised.value.reason, raised.value.field) == (reason, field)
 
 
 # --- algebra
