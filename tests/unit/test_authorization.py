@@ -55,6 +55,10 @@ def is_refused(check: object, *arguments: object, **more: object) -> Refusal | N
 def test_every_verb_has_one_row() -> None:
     assert set(RIGHTS) == set(Verb)
     assert all(right.verb is verb for verb, right in RIGHTS.items())
+    assert {verb.method for verb in Verb if verb.value.startswith("IngestService/ResolvePlacement")} == {
+        "IngestService/ResolvePlacement"
+    }
+    assert Verb.RECALL.method == "RecallService/Recall"
 
 
 @pytest.mark.rule("R11.1")

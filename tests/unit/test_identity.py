@@ -143,6 +143,17 @@ def test_contradiction_of_contexts(mine: str, theirs: str, contradicts: bool) ->
             [entity("e", about="repo=a")],
             ["m1 = e", "m2 ? e context_contradicts", "m3 ? e (m1,m2) ambiguous_in_request"],
         ),
+        # What it could be are entities of the request, also if it shares a name with only one mention of each.
+        (
+            [
+                mention("m1"),
+                mention("m2", "huang", "repo=a"),
+                mention("m3", about="repo=a", aliases="huang"),
+                mention("m4", about="repo=b"),
+            ],
+            [],
+            ["m1 ?  (m2,m4) ambiguous_in_request", "m2,m3 new", "m4 new"],
+        ),
         # ... unless it says itself which one it is.
         (
             [mention("m1", known="e"), mention("m2", about="repo=a"), mention("m3", about="repo=b")],
@@ -192,17 +203,21 @@ def test_an_entity_takes_over_what_its_mentions_say() -> None:
 
 @pytest.mark.rule("R3.7")
 @pytest.mark.parametrize(
-    ("mentions", "reason"),
+    ("mentions", "reason", "field"),
     [
-        ([mention("m", known="missing")], Reason.RESOURCE_NOT_FOUND),
-        ([mention("m", kind="company", known="e")], Reason.INVALID_FIELD),
-        ([mention("m"), mention("m")], Reason.INVALID_FIELD),
+        (
+            [mention("m"), mention("n", known="missing")],
+            Reason.RESOURCE_NOT_FOUND,
+            "proposal.entities[1].known_entity_id",
+        ),
+        ([mention("m", kind="company", known="e")], Reason.INVALID_FIELD, "proposal.entities[0].entity_kind"),
+        ([mention("m"), mention("m")], Reason.INVALID_FIELD, "proposal.entities"),
     ],
 )
-def test_refused_requests(mentions: list[Mention], reason: Reason) -> None:
+def test_refused_requests(mentions: list[Mention], reason: Reason, field: str) -> None:
     with pytest.raises(Refusal) as raised:
         decide_identities(mentions, [entity("e")])
-    assert raised.value.reason is reason
+    assert (raised.value.reason, raised.value.field) == (reason, field)
 
 
 # --- algebra

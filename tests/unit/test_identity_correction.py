@@ -103,6 +103,8 @@ def test_the_slots_before_and_after_are_folded_again() -> None:
         ((), Reason.INVALID_FIELD),
         (("o1", "missing"), Reason.RESOURCE_NOT_FOUND),
         (("o1", "o4"), Reason.NOT_OWNER),
+        # Of several, the refusal names the first by id, however they were chosen.
+        (("missing", "nobody's", "o1", "o6", "o4"), Reason.RESOURCE_NOT_FOUND),
         (("o1", "o6"), Reason.INVALID_FIELD),
     ],
 )
@@ -113,11 +115,12 @@ def test_a_choice_that_is_refused_as_a_whole(chosen: tuple[str, ...], reason: Re
             entity_id=MARK,
             new_entity_id=HUANG,
             observations=OBSERVATIONS,
-            chosen=[StatementId(name) for name in chosen],
+            chosen=[StatementId(name) for name in reversed(chosen)],
         )
     assert (raised.value.reason, raised.value.field) == (reason, "observation_ids")
     if chosen:
-        assert raised.value.metadata == {"resource_type": "observation", "resource_id": chosen[-1]}
+        first = min(name for name in chosen if name != "o1")
+        assert raised.value.metadata == {"resource_type": "observation", "resource_id": first}
 
 
 def person(entity_id: EntityId, kind: str = "person") -> Entity:
@@ -147,7 +150,7 @@ def test_rows_that_mean_the_same_after_a_merge_collide() -> None:
             observation("o2", "r2", subject=HUANG),
             observation("o3", "r3", subject=HUANG, polarity=negative),
             observation("o4", "r4", owner=BOB, subject=HUANG),
-            observation("o5", "r5", subject=OTHER, predicate="reviews", of=entity(MARK)),
+            observation("o0", "r5", subject=OTHER, predicate="reviews", of=entity(MARK)),
             observation("o6", "r6", subject=OTHER, predicate="reviews", of=entity(HUANG)),
             observation("o7", "r7", subject=HUANG, predicate="reviews", of=entity(HUANG)),
             observation("o8", None, subject=HUANG),

@@ -18,30 +18,47 @@ from corrigenda_core.policy.limits import (
 
 # The figures of the contracts and the rules, written down a second time: name, unit, least, greatest.
 AGREED = """
-    evidence_per_call               items        1  20
-    content                         bytes        1  65536
-    labels_per_evidence             items        0  20
-    label                           code_points  1  64
-    entities_per_proposal           items        0  100
-    relationships_per_proposal      items        1  200
-    aliases_per_entity              items        0  20
-    evidence_refs_per_relationship  items        1  20
-    name                            code_points  1  256
-    scope                           code_points  0  128
-    idempotency_key                 bytes        1  128
-    query                           code_points  1  512
-    recall_limit                    results      1  50
-    positions_shown                 results      0  10
-    page_size                       results      1  200
-    message                         bytes        0  4194304
-    deadline                        seconds      0  180
-    review_period                   days         1  30
-    review_start                    minutes      0  1439
-    verifier_attempts               attempts     1  3
-    preflight_token_lifetime        seconds      1  600
-    judge_other_statements          items        0  6
-    stream_items_per_transaction    items        1  100
-    year                            years        1  9999
+    evidence_per_call                  items        1  20
+    content                            bytes        1  65536
+    labels_per_evidence                items        0  20
+    label                              code_points  1  64
+    source_group                       code_points  0  256
+    source_key                         code_points  0  256
+    source_revision                    code_points  0  128
+    superseded_fragments_per_evidence  items        0  20
+    origins_per_evidence               items        0  20
+    entities_per_proposal              items        0  100
+    relationships_per_proposal         items        1  200
+    aliases_per_entity                 items        0  20
+    name                               code_points  1  256
+    entity_kind                        code_points  1  64
+    context_entries_per_entity         items        0  20
+    context_key                        code_points  1  64
+    context_value                      code_points  1  256
+    reference_name                     code_points  1  64
+    predicate_phrase                   code_points  1  128
+    evidence_refs_per_relationship     items        1  20
+    quote                              code_points  1  4096
+    scope                              code_points  0  128
+    comment                            code_points  0  1024
+    idempotency_key                    bytes        1  128
+    metadata_entries                   items        0  20
+    metadata_key                       code_points  1  64
+    metadata_value                     code_points  0  512
+    stream_items_per_transaction       items        1  100
+    query                              code_points  1  512
+    recall_limit                       results      1  50
+    positions_shown                    results      0  10
+    page_size                          results      1  200
+    page_token                         bytes        0  1024
+    year                               years        1  9999
+    message                            bytes        0  4194304
+    deadline                           seconds      0  180
+    verifier_attempts                  attempts     1  3
+    preflight_token_lifetime           seconds      1  600
+    judge_other_statements             items        0  6
+    review_period                      days         1  30
+    review_start                       minutes      0  1439
 """
 
 
@@ -52,10 +69,8 @@ def refusal_of(name: str, offered: int) -> Refusal:
 
 
 def test_the_table_has_the_agreed_figures() -> None:
-    for row in AGREED.strip().splitlines():
-        name, unit, least, greatest = row.split()
-        limit = decide_limit(name)
-        assert (limit.unit.value, limit.least, limit.greatest) == (unit, int(least), int(greatest)), name
+    agreed = [tuple(row.split()) for row in AGREED.strip().splitlines()]
+    assert [(one.name, one.unit.value, str(one.least), str(one.greatest)) for one in LIMITS] == agreed
     defaults = {limit.name: limit.default for limit in LIMITS if limit.default}
     expected = {
         "page_size": 50,

@@ -124,8 +124,9 @@ def test_tier_authority_validity_and_case_state_weigh(better: Traits, worse: Tra
 
 @pytest.mark.rule("R9.3")
 def test_ties_are_broken_by_id() -> None:
-    branches = {Branch.VECTOR: ids("b"), Branch.LEXICAL: ids("a")}
-    assert [r.fragment_id for r in decide_ranking(branches, traits_of(a=BEST, b=BEST))] == ["a", "b"]
+    for first, second in ("ab", "ba"):
+        branches = {Branch.VECTOR: ids(first), Branch.LEXICAL: ids(second)}
+        assert [r.fragment_id for r in decide_ranking(branches, traits_of(a=BEST, b=BEST))] == ["a", "b"]
 
 
 @pytest.mark.rule("R9.3")
@@ -180,4 +181,16 @@ def test_every_trait_has_its_weight_and_the_best_keeps_the_whole_score() -> None
     for table, members in tables:
         assert set(table) == set(members)
         assert max(table.values()) == 1000
-    assert set(BRANCH_WEIGHTS) == set(Branch)
+    # The weights are a choice; an order that was explained yesterday is the same today.
+    assert [list(table.values()) for table, _ in tables] == [
+        [1000, 950, 800],
+        [1000, 970, 940, 910, 900],
+        [1000, 700, 500],
+        [1000, 1000, 980, 900, 500],
+    ]
+    assert {branch: BRANCH_WEIGHTS[branch] for branch in Branch} == {
+        Branch.LEXICAL: 10,
+        Branch.VECTOR: 10,
+        Branch.ENTITY: 8,
+    }
+    assert (RANK_OFFSET, SCALE) == (60, 1_000_000_000)

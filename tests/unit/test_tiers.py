@@ -58,6 +58,7 @@ def decisions(*kinds: SupportDecisionKind, authority: Authority = PRIMARY) -> li
             Tier.VALIDATED_CLAIM,
         ),
         ([support("s", author="ann", authority=AUTHORITATIVE)], Tier.FACT),
+        ([support("s", author="ann"), support("t", author="ann", authority=AUTHORITATIVE)], Tier.FACT),
         ([support("s", author="ann"), support("t", author="bob")], Tier.FACT),
     ],
 )

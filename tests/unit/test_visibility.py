@@ -270,6 +270,7 @@ def won(*members: str, cutoff: Instant | None = CUTOFF, name: str = "case") -> C
 )
 def test_a_winner_without_a_start_counts_from_the_cutoff(winner: Relationship, counted: Validity) -> None:
     assert decide_counted_validity(winner, [won("w")]) == counted
+    assert decide_counted_validity(winner, [won("another", "w", "third")]) == counted
     assert decide_counted_validity(winner, []) == winner.validity
 
 
@@ -293,6 +294,23 @@ def test_a_live_case_is_shown_where_two_of_its_sides_are_in_force() -> None:
         assert seen(day(3), main, release, cases=(live,)) == (["m", "r"], 1, 0)
     dismissed = case(("m",), ("r",), status=CaseStatus.DISMISSED)
     assert seen(day(3), main, release, cases=(dismissed,)) == (["m", "r"], 0, 0)
+
+
+@pytest.mark.rule("R8.2")
+def test_one_member_in_force_makes_a_side() -> None:
+    main, release, ended = row("m"), row("r", "release"), row("e", "release", Interval(end=day(2)))
+    assert seen(day(3), main, release, ended, cases=(case(("m",), ("e", "r")),)) == (["m", "r"], 1, 0)
+
+
+@pytest.mark.rule("R8.2")
+def test_edges_and_cases_come_in_the_order_of_their_ids() -> None:
+    rows = [Version(row=row(name), since=moment(1, day(1))) for name in "cab"]
+    live = [Version(row=case(("a",), ("b",), name=name), since=moment(1, day(1))) for name in "zxy"]
+    closed = [Version(row=won("a", name=name), since=moment(1, day(1))) for name in "nlm"]
+    picture = decide_picture(View(valid_at=day(4), revision=1), rows, [*live, *closed])
+    assert [edge.relationship.relationship_id for edge in picture.edges] == ["a", "b", "c"]
+    assert [one.conflict_id for one in picture.live_cases] == ["x", "y", "z"]
+    assert [one.conflict_id for one in picture.resolved_cases] == ["l", "m", "n"]
 
 
 @pytest.mark.rule("R8.3")

@@ -111,6 +111,10 @@ def decide_identities(mentions: Sequence[Mention], entities: Sequence[Entity]) -
     place = {mention.ref: n for n, mention in enumerate(mentions)}
     if len(place) < len(mentions):
         raise Refusal(Reason.INVALID_FIELD, "each entity of a request has a ref of its own", field="proposal.entities")
+    by_id = {entity.entity_id: entity for entity in entities}
+    for number, mention in enumerate(mentions):
+        if mention.known_entity_id is not None:
+            _may_be_known(mention, by_id.get(mention.known_entity_id), field=f"proposal.entities[{number}]")
     clusters, unclear = _coalesced(mentions)
     decisions: list[IdentityDecision] = [_decided(cluster, entities) for cluster in clusters]
     decisions = _without_contested(decisions)
@@ -233,11 +237,11 @@ def _ids(entities: Iterable[Entity]) -> tuple[EntityId, ...]:
 
 
 def _decided(cluster: _Cluster, entities: Sequence[Entity]) -> IdentityDecision:
-    kind = cluster.mentions[0].kind
-    if cluster.known_entity_id is None:
+    kind, known = cluster.mentions[0].kind, cluster.known_entity_id
+    if known is None:
         candidates = _candidates(kind, cluster.names, entities)
     else:
-        candidates = [_known(cluster.known_entity_id, kind, entities)]
+        candidates = [entity for entity in entities if entity.entity_id == known]
     if not candidates:
         return NewEntity(refs=cluster.refs, kind=kind, names=cluster.names, context=cluster.context)
     fitting = [entity for entity in candidates if not is_contradiction(cluster.context, entity.context)]
@@ -250,23 +254,21 @@ def _decided(cluster: _Cluster, entities: Sequence[Entity]) -> IdentityDecision:
     return IdentityQuestion(refs=cluster.refs, reason=reason, candidates=_ids(candidates))
 
 
-def _known(entity_id: EntityId, kind: str, entities: Iterable[Entity]) -> Entity:
-    entity = next((entity for entity in entities if entity.entity_id == entity_id), None)
+def _may_be_known(mention: Mention, entity: Entity | None, *, field: str) -> None:
     if entity is None:
         raise Refusal(
             Reason.RESOURCE_NOT_FOUND,
             "there is no such entity",
-            field="known_entity_id",
-            metadata={"resource_type": "entity", "resource_id": entity_id},
+            field=f"{field}.known_entity_id",
+            metadata={"resource_type": "entity", "resource_id": str(mention.known_entity_id)},
         )
-    if entity.kind != kind:
+    if entity.kind != mention.kind:
         raise Refusal(
             Reason.INVALID_FIELD,
             "the known entity is of another kind",
-            field="known_entity_id",
-            metadata={"offered": kind, "allowed": entity.kind},
+            field=f"{field}.entity_kind",
+            metadata={"offered": mention.kind, "allowed": entity.kind},
         )
-    return entity
 
 
 def _without_contested(decisions: Sequence[IdentityDecision]) -> list[IdentityDecision]:

@@ -10,9 +10,10 @@ from typing import TypeVar, assert_never
 from corrigenda_core.domain.cases import CaseStatus, ConflictCase
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import RelationshipId
-from corrigenda_core.domain.relationships import LIVING_STATUSES, Relationship
-from corrigenda_core.domain.time import ClosedToNothing, Instant, Interval, Moment, TimeBasis, Validity
+from corrigenda_core.domain.relationships import Relationship
+from corrigenda_core.domain.time import Instant, Moment, TimeBasis, Validity
 from corrigenda_core.domain.views import KnownAt, KnownAtRevision, KnownNow, TemporalSelector, Version, View
+from corrigenda_core.policy.validity import apply_start, is_in_force
 
 Row = TypeVar("Row")
 
@@ -81,24 +82,7 @@ def decide_counted_validity(row: Relationship, resolved: Iterable[ConflictCase])
     """
     cutoffs = [case.effective_at for case in resolved if case.effective_at is not None and _is_won_by(case, row)]
     own_start = row.start_basis not in {None, TimeBasis.RECORDED_FALLBACK}
-    if not cutoffs or own_start or isinstance(row.validity, ClosedToNothing):
-        return row.validity
-    start = min(cutoffs) if row.validity.start is None else max(min(cutoffs), row.validity.start)
-    if row.validity.end is not None and row.validity.end <= start:
-        return ClosedToNothing(at=start)
-    return Interval(start=start, end=row.validity.end)
-
-
-def is_in_force(row: Relationship, validity: Validity, at: Instant) -> bool:
-    """Whether a row that counts with this validity is in force at an instant."""
-    match validity:
-        case Interval(start=start, end=end):
-            holds = (start is None or start <= at) and (end is None or at < end)
-            return holds and row.status in LIVING_STATUSES
-        case ClosedToNothing():
-            return False
-        case never:
-            assert_never(never)
+    return row.validity if own_start or not cutoffs else apply_start(row.validity, min(cutoffs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +123,7 @@ def decide_picture(
         SemanticEdge(relationship=row, validity=validity)
         for row in rows
         for validity in [decide_counted_validity(row, resolved)]
-        if is_in_force(row, validity, view.valid_at)
+        if is_in_force(row.status, validity, view.valid_at)
     )
     in_force = {edge.relationship.relationship_id for edge in edges}
     return Picture(
