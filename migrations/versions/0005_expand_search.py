@@ -9,6 +9,16 @@ branch_labels = None
 depends_on = None
 
 TABLES = ("search_documents", "search_refresh_intents")
+# What search_text reads besides, to tell what is eligible.
+SEARCHED = (
+    "supports",
+    "support_decisions",
+    "carriages",
+    "relationships_history",
+    "case_members",
+    "case_members_history",
+    "conflict_cases_history",
+)
 
 
 def upgrade() -> None:
@@ -23,7 +33,8 @@ def upgrade() -> None:
 def downgrade() -> None:
     drop_functions_of(op, "corrigenda_search", "search_text(text[], timestamptz, timestamptz, integer)")
     drop_functions_of(op, "corrigenda_definer", "stale_teams(integer)")
-    for table in ("supports", "support_decisions", "relationships_history"):
+    op.execute("DROP FUNCTION edges_of_fragment(uuid, uuid, timestamptz, timestamptz)")
+    for table in SEARCHED:
         op.execute(f"DROP POLICY search_matches ON {table}")
         op.execute(f"REVOKE ALL ON {table} FROM corrigenda_search")
     for table in reversed(TABLES):

@@ -126,12 +126,20 @@ SELECT_COLUMNS = {
     ("corrigenda_definer", "search_refresh_intents"): "consumed_at recorded_at revision team_id",
     ("corrigenda_definer", "team_clock"): "closed_at team_id",
     ("corrigenda_definer", "teams"): "clock_mode driven_now team_id",
+    ("corrigenda_search", "carriages"): "recorded_at relationship_id revision statement_id team_id",
+    ("corrigenda_search", "case_members"): "conflict_id position_id relationship_id team_id",
+    ("corrigenda_search", "case_members_history"): (
+        "conflict_id position_id present recorded_from relationship_id team_id version"
+    ),
+    ("corrigenda_search", "conflict_cases_history"): (
+        "conflict_id effective_at preferred_position_id recorded_from revision status team_id"
+    ),
     ("corrigenda_search", "relationships_history"): (
-        "recorded_from recorded_to relationship_id status team_id valid_from valid_to"
+        "recorded_from relationship_id status team_id valid_from valid_from_basis valid_to version"
     ),
     ("corrigenda_search", "search_documents"): "fragment_id lexemes recorded_from recorded_to team_id",
     ("corrigenda_search", "support_decisions"): "kind recorded_at revision support_id team_id",
-    ("corrigenda_search", "supports"): "fragment_id recorded_at relationship_id support_id team_id",
+    ("corrigenda_search", "supports"): "fragment_id recorded_at statement_id support_id team_id",
 }
 
 SERVERS = {"corrigenda_ingest", "corrigenda_conflict", "corrigenda_recall"}
@@ -139,6 +147,7 @@ EXECUTE = {
     "authenticate": SERVERS,
     "close_instant": SERVERS,
     "due_teams": {"corrigenda_reviewer"},
+    "edges_of_fragment": {"corrigenda_recall", "corrigenda_search"},
     "stale_teams": {"corrigenda_indexer"},
     "search_text": {"corrigenda_recall"},
     "team_lexemes": {"corrigenda_indexer", "corrigenda_search"},

@@ -325,8 +325,8 @@ CREATE INDEX review_items_ingest_id_idx ON review_items (team_id, ingest_id) WHE
 COMMENT ON INDEX review_items_ingest_id_idx IS 'questions that a submission raised; foreign key to ingests';
 CREATE INDEX review_items_owner_id_idx ON review_items (team_id, owner_id, status, opened_at);
 COMMENT ON INDEX review_items_owner_id_idx IS 'the caller''s own questions by age; foreign key to profiles';
-CREATE INDEX review_items_slot_idx ON review_items (team_id, subject_id, predicate, scope) WHERE status = 'pending' AND subject_id IS NOT NULL;
-COMMENT ON INDEX review_items_slot_idx IS 'pending questions of a slot, inside every placement';
+CREATE INDEX review_items_slot_idx ON review_items (team_id, subject_id, predicate, scope) WHERE subject_id IS NOT NULL;
+COMMENT ON INDEX review_items_slot_idx IS 'questions of a slot: pending ones inside every placement, those of a view in recall';
 CREATE INDEX review_items_statement_id_idx ON review_items (team_id, statement_id) WHERE statement_id IS NOT NULL;
 COMMENT ON INDEX review_items_statement_id_idx IS 'questions about a statement; foreign key to observations';
 COMMENT ON TABLE review_items IS 'The current version of a question to one owner.';

@@ -24,6 +24,86 @@ COMMENT ON FUNCTION keep_document_forward() IS 'Trigger of search_documents: the
 CREATE TRIGGER search_documents_forward BEFORE UPDATE ON search_documents
 FOR EACH ROW EXECUTE FUNCTION keep_document_forward();
 
+CREATE FUNCTION edges_of_fragment(
+    p_team_id uuid, p_fragment_id uuid, p_valid_at timestamptz, p_known_at timestamptz
+)
+RETURNS TABLE (support_id uuid, relationship_id uuid)
+LANGUAGE sql STABLE AS $$
+    -- No search path of its own and nothing but one SELECT: the planner writes it into the query that asks. The version
+    -- that a view knows is the last one that began by then, since versions leave no gap; asked for in this way it comes
+    -- from the primary key whatever the statistics say.
+    SELECT s.support_id, h.relationship_id
+    FROM public.supports AS s
+    CROSS JOIN LATERAL (
+        SELECT c.relationship_id
+        FROM public.carriages AS c
+        WHERE c.team_id = p_team_id AND c.statement_id = s.statement_id AND c.recorded_at <= p_known_at
+        ORDER BY c.revision DESC
+        LIMIT 1
+    ) AS carried
+    CROSS JOIN LATERAL (
+        SELECT v.relationship_id, v.status, v.valid_from, v.valid_to, v.valid_from_basis
+        FROM public.relationships_history AS v
+        WHERE v.team_id = p_team_id
+            AND v.relationship_id = carried.relationship_id
+            AND v.recorded_from <= p_known_at
+        ORDER BY v.version DESC
+        LIMIT 1
+    ) AS h
+    WHERE s.team_id = p_team_id
+        AND s.fragment_id = p_fragment_id
+        AND s.recorded_at <= p_known_at
+        AND h.status IN ('active', 'competing', 'superseded')
+        AND h.valid_from <= p_valid_at
+        AND h.valid_to > p_valid_at
+        AND (
+            SELECT x.kind
+            FROM public.support_decisions AS x
+            WHERE x.team_id = p_team_id AND x.support_id = s.support_id AND x.recorded_at <= p_known_at
+            ORDER BY x.revision DESC
+            LIMIT 1
+        ) IN ('grant', 'reinstate')
+        -- The winner of a case counts as starting at the cutoff, unless it has a start of its own.
+        AND (
+            h.valid_from_basis IN ('evidence_time', 'stated_time', 'observed_time')
+            OR coalesce(
+                (
+                    SELECT min(k.effective_at)
+                    FROM public.case_members AS m
+                    CROSS JOIN LATERAL (
+                        SELECT v.present
+                        FROM public.case_members_history AS v
+                        WHERE v.team_id = p_team_id
+                            AND v.conflict_id = m.conflict_id
+                            AND v.position_id = m.position_id
+                            AND v.relationship_id = m.relationship_id
+                            AND v.recorded_from <= p_known_at
+                        ORDER BY v.version DESC
+                        LIMIT 1
+                    ) AS member
+                    CROSS JOIN LATERAL (
+                        SELECT v.status, v.effective_at, v.preferred_position_id
+                        FROM public.conflict_cases_history AS v
+                        WHERE v.team_id = p_team_id
+                            AND v.conflict_id = m.conflict_id
+                            AND v.recorded_from <= p_known_at
+                        ORDER BY v.revision DESC
+                        LIMIT 1
+                    ) AS k
+                    WHERE m.team_id = p_team_id
+                        AND m.relationship_id = h.relationship_id
+                        AND member.present
+                        AND k.status = 'resolved'
+                        AND k.preferred_position_id = m.position_id
+                ),
+                '-infinity'
+            ) <= p_valid_at
+        )
+$$;
+
+COMMENT ON FUNCTION edges_of_fragment(uuid, uuid, timestamptz, timestamptz) IS
+'What makes a fragment eligible in a view: its effective supports whose relationship is in force then.';
+
 CREATE FUNCTION search_text(p_terms text[], p_valid_at timestamptz, p_known_at timestamptz, p_limit integer)
 RETURNS TABLE (fragment_id uuid, score real)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
@@ -53,26 +133,7 @@ BEGIN
         OFFSET 0
     ) AS ranked
     WHERE EXISTS (
-        SELECT 1
-        FROM supports AS s
-        JOIN relationships_history AS h
-            ON h.team_id = s.team_id AND h.relationship_id = s.relationship_id
-        WHERE s.team_id = v_team_id
-            AND s.fragment_id = ranked.fragment_id
-            AND s.recorded_at <= p_known_at
-            AND h.recorded_from <= p_known_at
-            AND h.recorded_to > p_known_at
-            AND h.status IN ('active', 'competing', 'superseded')
-            AND h.valid_from <= p_valid_at
-            AND h.valid_to > p_valid_at
-            AND (
-                SELECT x.kind
-                FROM support_decisions AS x
-                WHERE x.team_id = s.team_id AND x.support_id = s.support_id AND x.recorded_at <= p_known_at
-                ORDER BY x.revision DESC
-                LIMIT 1
-            ) IN ('grant', 'reinstate')
-        OFFSET 0
+        SELECT 1 FROM edges_of_fragment(v_team_id, ranked.fragment_id, p_valid_at, p_known_at) OFFSET 0
     )
     ORDER BY ranked.score DESC, ranked.recorded_from DESC, ranked.fragment_id
     LIMIT p_limit;

@@ -14,16 +14,29 @@ GRANT SELECT (team_id, revision, recorded_at, consumed_at) ON search_refresh_int
 CREATE POLICY search_matches ON search_documents FOR SELECT TO corrigenda_search USING (true);
 CREATE POLICY search_matches ON supports FOR SELECT TO corrigenda_search USING (true);
 CREATE POLICY search_matches ON support_decisions FOR SELECT TO corrigenda_search USING (true);
+CREATE POLICY search_matches ON carriages FOR SELECT TO corrigenda_search USING (true);
 CREATE POLICY search_matches ON relationships_history FOR SELECT TO corrigenda_search USING (true);
+CREATE POLICY search_matches ON case_members FOR SELECT TO corrigenda_search USING (true);
+CREATE POLICY search_matches ON case_members_history FOR SELECT TO corrigenda_search USING (true);
+CREATE POLICY search_matches ON conflict_cases_history FOR SELECT TO corrigenda_search USING (true);
 GRANT SELECT (team_id, fragment_id, lexemes, recorded_from, recorded_to) ON search_documents TO corrigenda_search;
-GRANT SELECT (team_id, support_id, relationship_id, fragment_id, recorded_at) ON supports TO corrigenda_search;
+GRANT SELECT (team_id, support_id, statement_id, fragment_id, recorded_at) ON supports TO corrigenda_search;
 GRANT SELECT (team_id, support_id, kind, revision, recorded_at) ON support_decisions TO corrigenda_search;
-GRANT SELECT (team_id, relationship_id, status, valid_from, valid_to, recorded_from, recorded_to)
+GRANT SELECT (team_id, statement_id, relationship_id, revision, recorded_at) ON carriages TO corrigenda_search;
+GRANT SELECT (team_id, relationship_id, version, status, valid_from, valid_to, valid_from_basis, recorded_from)
 ON relationships_history TO corrigenda_search;
+GRANT SELECT (team_id, conflict_id, position_id, relationship_id) ON case_members TO corrigenda_search;
+GRANT SELECT (team_id, conflict_id, position_id, relationship_id, version, present, recorded_from)
+ON case_members_history TO corrigenda_search;
+GRANT SELECT (team_id, conflict_id, status, preferred_position_id, effective_at, revision, recorded_from)
+ON conflict_cases_history TO corrigenda_search;
 
 REVOKE EXECUTE ON FUNCTION keep_document_forward() FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION team_lexemes(uuid, text[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION team_lexemes(uuid, text[]) TO corrigenda_indexer, corrigenda_search;
+REVOKE EXECUTE ON FUNCTION edges_of_fragment(uuid, uuid, timestamptz, timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION edges_of_fragment(uuid, uuid, timestamptz, timestamptz)
+TO corrigenda_recall, corrigenda_search;
 
 REVOKE EXECUTE ON FUNCTION stale_teams(integer) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION search_text(text[], timestamptz, timestamptz, integer) FROM PUBLIC;

@@ -249,8 +249,8 @@ review_items = team_table(
         "subject_id",
         "predicate",
         "scope",
-        serves="pending questions of a slot, inside every placement",
-        where="status = 'pending' AND subject_id IS NOT NULL",
+        serves="questions of a slot: pending ones inside every placement, those of a view in recall",
+        where="subject_id IS NOT NULL",
     ),
     index(
         "review_items_ingest_id_idx",
