@@ -1,4 +1,4 @@
-"""Resolves what a reader asks by into an instant of the record: the instant by which history rows are filtered.
+"""Resolves what a reader asks by on both time axes, against the team's clock and inside the snapshot that answers.
 
 `policy.visibility` says what a view shows, by revisions; a row is in it if ``recorded_from <= at < recorded_to`` for
 the recorded time ``at`` of the view's revision, because revisions and times run in one order.
@@ -6,14 +6,26 @@ the recorded time ``at`` of the view's revision, because revisions and times run
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import assert_never
+from typing import TypeVar, assert_never
 
-from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.domain.time import EARLIEST, Instant
-from corrigenda_core.domain.views import Known, KnownAt, KnownAtRevision, KnownNow
-from corrigenda_core.persistence.named_sql import load_sql
-from corrigenda_core.persistence.read_transaction import ReadTransaction
+from corrigenda_core.domain.errors import Refusal
+from corrigenda_core.domain.ids import TeamId
+from corrigenda_core.domain.time import EARLIEST, Instant, Moment
+from corrigenda_core.domain.views import Known, KnownAt, KnownAtRevision, KnownNow, TemporalSelector
+from corrigenda_core.persistence import sqlstates
+from corrigenda_core.persistence.database import Row, Unbounded
+from corrigenda_core.persistence.named_sql import Query, load_sql
+from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransaction
+from corrigenda_core.persistence.team_clock import ClockReading
+from corrigenda_core.policy.visibility import decide_view
+from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
+
+T = TypeVar("T")
+
+_MOMENTS = "moments of the view"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,42 +36,140 @@ class KnownView:
     at: Instant
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadView:
+    """A view on both axes that a snapshot answers.
+
+    Attributes:
+        valid_at: the instant of the world.
+        revision: the revision, 0 before the first one.
+        recorded_by: filters history rows: the instant of the revision, before the first one that of no row.
+        known_at: up to when the view knows everything: the instant that was asked for, else that of the revision;
+            ``None`` before the first one.
+    """
+
+    valid_at: Instant
+    revision: int
+    recorded_by: Instant | Unbounded
+    known_at: Instant | None
+
+
+ReadInView = Callable[[ReadTransaction, ReadView], T | Awaitable[T]]
+
+
 def settled_instant(known: Known) -> Instant | None:
     """The instant that has to be closed before an answer for it can be given; pass it to `ReadRunner.run`."""
     return known.at if isinstance(known, KnownAt) else None
 
 
 async def resolve_known(transaction: ReadTransaction, known: Known, *, field: str = "known") -> KnownView:
-    """The view that a selector asks for.
+    """The view that a selector asks for, where valid time plays no part.
 
     Raises:
         Refusal: INVALID_FIELD for knowledge of the future, naming ``<field>.known_at`` or ``<field>.revision``.
     """
-    reading = transaction.reading
+    rows = await transaction.fetch(_moments_query(transaction.team_id, known))
+    view = _resolve(TemporalSelector(known=known), transaction.reading, rows, field)
+    return KnownView(revision=view.revision, at=EARLIEST if view.known_at is None else view.known_at)
+
+
+async def run_in_view(
+    reader: ReadRunner,
+    team_id: TeamId,
+    selector: TemporalSelector,
+    read: ReadInView[T],
+    *,
+    field: str,
+    prefetch: Sequence[Query] = (),
+    min_revision: int = 0,
+    deadline: Deadline = NO_DEADLINE,
+) -> T:
+    """Runs ``read`` in one snapshot, with the view that the selector asks for there.
+
+    An instant of the record that the clock has not closed yet is settled first, so that no later commit can change
+    what was known then.
+
+    Args:
+        reader: runs the snapshot.
+        team_id: the team.
+        selector: what is asked.
+        read: what is asked of the snapshot and the view.
+        field: path of the selector in the request.
+        prefetch: queries that need no view and go along with the first round trip.
+        min_revision: what the caller has seen.
+        deadline: when the caller stops waiting.
+
+    Raises:
+        Refusal: of ``read`` and of `ReadRunner.run`; INVALID_FIELD for knowledge of the future, naming the field.
+    """
+    asked_at = settled_instant(selector.known)
+
+    async def read_in_view(transaction: ReadTransaction) -> T:
+        view = _resolve(selector, transaction.reading, transaction.prefetched[_MOMENTS], field)
+        result = read(transaction, view)
+        value: T = await result if inspect.isawaitable(result) else result
+        return value
+
+    try:
+        return await reader.run(
+            team_id,
+            read_in_view,
+            prefetch=[_moments_query(team_id, selector.known), *prefetch],
+            min_revision=min_revision,
+            settle=asked_at,
+            deadline=deadline,
+        )
+    except Refusal as refusal:
+        # The database refuses to settle the future, and knows nothing of fields.
+        if asked_at is None or refusal.metadata.get("sqlstate") != sqlstates.INSTANT_NOT_REACHED:
+            raise
+        raise Refusal(
+            refusal.reason,
+            refusal.message,
+            field=f"{field}.known_at",
+            metadata={"offered": asked_at.isoformat()},
+        ) from refusal
+
+
+def _moments_query(team_id: TeamId, known: Known) -> Query:
+    """The commits that `_resolve` needs; rows (revision, recorded_at)."""
     sql = load_sql("views.sql")
     match known:
         case KnownNow():
-            return KnownView(revision=reading.revision, at=reading.closed_at or EARLIEST)
+            query = sql.query("last_moment", team_id=team_id)
         case KnownAt(at=at):
-            if at > reading.now and (reading.closed_at is None or at > reading.closed_at):
-                raise _future(f"{field}.known_at", at.isoformat(), reading.now.isoformat())
-            rows = await transaction.fetch(sql.query("revision_at", team_id=transaction.team_id, at=at))
-            return KnownView(revision=rows[0]["revision"], at=at)
+            query = sql.query("last_moment_by", team_id=team_id, known_at=at)
         case KnownAtRevision(revision=revision):
-            if revision > reading.revision:
-                raise _future(f"{field}.revision", str(revision), str(reading.revision))
-            rows = await transaction.fetch(
-                sql.query("time_of_revision", team_id=transaction.team_id, revision=revision)
-            )
-            return KnownView(revision=revision, at=rows[0]["recorded_at"] if rows else EARLIEST)
+            query = sql.query("moments_up_to", team_id=team_id, revision=revision)
         case never:
             assert_never(never)
+    return Query(name=_MOMENTS, sql=query.sql, parameters=query.parameters)
 
 
-def _future(field: str, offered: str, allowed: str) -> Refusal:
-    return Refusal(
-        Reason.INVALID_FIELD,
-        "what the team will know is not known",
-        field=field,
-        metadata={"offered": offered, "allowed": f"<= {allowed}"},
+def _resolve(selector: TemporalSelector, reading: ClockReading, rows: Sequence[Row], field: str) -> ReadView:
+    """The view that a selector asks for.
+
+    Args:
+        selector: what is asked.
+        reading: the team's clock in the snapshot.
+        rows: what the query of `_moments_query` answered.
+        field: path of the selector in the request.
+
+    Raises:
+        Refusal: INVALID_FIELD for knowledge of the future, naming ``known_at`` or ``revision`` below ``field``.
+    """
+    moments = [Moment(revision=row["revision"], at=row["recorded_at"]) for row in rows]
+    # Settling may have closed more than the machine's clock says: time does not go back for it.
+    now = reading.now if reading.closed_at is None else max(reading.now, reading.closed_at)
+    try:
+        view = decide_view(selector, now=now, moments=moments)
+    except Refusal as refusal:
+        path = f"{field}.{refusal.field}"
+        raise Refusal(refusal.reason, refusal.message, field=path, metadata=refusal.metadata) from refusal
+    at = next((moment.at for moment in moments if moment.revision == view.revision), None)
+    return ReadView(
+        valid_at=view.valid_at,
+        revision=view.revision,
+        recorded_by=Unbounded.START if at is None else at,
+        known_at=selector.known.at if isinstance(selector.known, KnownAt) else at,
     )

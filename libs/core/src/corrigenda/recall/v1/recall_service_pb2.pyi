@@ -86,6 +86,7 @@ class RecallResponse(_message.Message):
     VALID_AT_FIELD_NUMBER: _builtins.int
     KNOWN_AT_FIELD_NUMBER: _builtins.int
     REVISION_FIELD_NUMBER: _builtins.int
+    SEARCHED_REVISION_FIELD_NUMBER: _builtins.int
     results_total: _builtins.int
     """Number of eligible fragments that the branches found."""
     results_truncated: _builtins.bool
@@ -100,6 +101,10 @@ class RecallResponse(_message.Message):
     """Whether `resolved` leaves some out."""
     revision: _builtins.int
     """The revision that this answer shows; asking by it gives the same answer again."""
+    searched_revision: _builtins.int
+    """The revision up to which everything that was written can be found, at most `revision`; less while the search lags
+    behind.
+    """
     @_builtins.property
     def results(self) -> _containers.RepeatedCompositeFieldContainer[_result_pb2.RecallResult]:
         """The results, the best first."""
@@ -140,10 +145,11 @@ class RecallResponse(_message.Message):
         valid_at: _timestamp_pb2.Timestamp | None = ...,
         known_at: _timestamp_pb2.Timestamp | None = ...,
         revision: _builtins.int = ...,
+        searched_revision: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["known_at", b"known_at", "valid_at", b"valid_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["conflicts", b"conflicts", "conflicts_total", b"conflicts_total", "conflicts_truncated", b"conflicts_truncated", "degraded", b"degraded", "known_at", b"known_at", "resolved", b"resolved", "resolved_total", b"resolved_total", "resolved_truncated", b"resolved_truncated", "results", b"results", "results_total", b"results_total", "results_truncated", b"results_truncated", "revision", b"revision", "valid_at", b"valid_at"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conflicts", b"conflicts", "conflicts_total", b"conflicts_total", "conflicts_truncated", b"conflicts_truncated", "degraded", b"degraded", "known_at", b"known_at", "resolved", b"resolved", "resolved_total", b"resolved_total", "resolved_truncated", b"resolved_truncated", "results", b"results", "results_total", b"results_total", "results_truncated", b"results_truncated", "revision", b"revision", "searched_revision", b"searched_revision", "valid_at", b"valid_at"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
