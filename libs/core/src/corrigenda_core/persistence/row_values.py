@@ -156,9 +156,14 @@ def support_of(row: Row) -> Support:
         occurred_at=row["occurred_at"],
         relationship_id=row["relationship_id"],
         statement_id=row["statement_id"],
-        spans=tuple(
-            TextSpan(start=start, end=end) for start, end in zip(row["span_starts"], row["span_ends"], strict=True)
-        ),
+        spans=spans_of(row),
+    )
+
+
+def spans_of(row: Row) -> tuple[TextSpan, ...]:
+    """The passages that a support cites, in the columns of its spans."""
+    return tuple(
+        TextSpan(start=start, end=end) for start, end in zip(row["span_starts"], row["span_ends"], strict=True)
     )
 
 

@@ -19,6 +19,7 @@ class ShownFragment:
 
     fragment_id: FragmentId
     author_id: ProfileId
+    author_name: str
     content: str
     content_sha256: bytes
     source_type: SourceType
@@ -67,6 +68,7 @@ def shown_fragment_of(row: Row) -> ShownFragment:
     return ShownFragment(
         fragment_id=row["fragment_id"],
         author_id=row["author_id"],
+        author_name=row["author_name"],
         content=row["content"],
         content_sha256=bytes(row["content_sha256"]),
         source_type=SourceType(row["source_type"]),

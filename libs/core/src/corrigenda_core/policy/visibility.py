@@ -116,14 +116,34 @@ def decide_picture(
         Edges and cases in the order of their ids. A live case is shown where two of its positions are in force, a
         resolved one from its cutoff on and wherever else both sides still are.
     """
-    rows = sorted((v.row for v in relationships if is_in_view(v, view)), key=lambda row: row.relationship_id)
-    known = sorted((v.row for v in cases if is_in_view(v, view)), key=lambda case: case.conflict_id)
+    return decide_known_picture(
+        view.valid_at,
+        (version.row for version in relationships if is_in_view(version, view)),
+        (version.row for version in cases if is_in_view(version, view)),
+    )
+
+
+def decide_known_picture(
+    valid_at: Instant, relationships: Iterable[Relationship], cases: Iterable[ConflictCase]
+) -> Picture:
+    """What a view shows of rows and cases at the versions that it knows.
+
+    Args:
+        valid_at: the instant of the world.
+        relationships: rows, each once.
+        cases: cases, each once; the cutoff of every case that one of the rows has won must be among them.
+
+    Returns:
+        As `decide_picture`.
+    """
+    rows = sorted(relationships, key=lambda row: row.relationship_id)
+    known = sorted(cases, key=lambda case: case.conflict_id)
     resolved = [case for case in known if case.status is CaseStatus.RESOLVED]
     edges = tuple(
         SemanticEdge(relationship=row, validity=validity)
         for row in rows
         for validity in [decide_counted_validity(row, resolved)]
-        if is_in_force(row.status, validity, view.valid_at)
+        if is_in_force(row.status, validity, valid_at)
     )
     in_force = {edge.relationship.relationship_id for edge in edges}
     return Picture(
@@ -132,7 +152,7 @@ def decide_picture(
         resolved_cases=tuple(
             case
             for case in resolved
-            if (case.effective_at is not None and case.effective_at <= view.valid_at) or _is_disputed(case, in_force)
+            if (case.effective_at is not None and case.effective_at <= valid_at) or _is_disputed(case, in_force)
         ),
     )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from corrigenda.conflict.v1 import conflict_case_pb2, review_item_pb2
 from corrigenda.ingest.v1 import placement_pb2
 from corrigenda.options.v1 import key_scope_pb2
-from corrigenda.recall.v1 import trace_pb2
+from corrigenda.recall.v1 import result_pb2, trace_pb2
 from corrigenda.type.v1 import actor_pb2, evidence_pb2, object_pb2, predicate_pb2, relationship_pb2, time_pb2
 
 from corrigenda_core.domain.actors import ActorKind, KeyScope
@@ -29,8 +29,10 @@ from corrigenda_core.domain.predicates import (
     SupersessionBasis,
 )
 from corrigenda_core.domain.relationships import ReferenceKind, Status, Tier
+from corrigenda_core.domain.results import Degradation, Mark
 from corrigenda_core.domain.time import Side, TimeBasis
 from corrigenda_core.domain.verification import Modality, VerificationVerdict
+from corrigenda_core.policy.ranking import Branch
 
 if TYPE_CHECKING:
     from google.protobuf.internal.enum_type_wrapper import _EnumTypeWrapper
@@ -99,11 +101,13 @@ CASE_ACTION = EnumBridge(conflict_case_pb2.CaseAction, CaseAction)
 CASE_KIND = EnumBridge(conflict_case_pb2.CaseKind, CaseKind)
 CASE_STATUS = EnumBridge(conflict_case_pb2.CaseStatus, CaseStatus)
 CONFLICT_EFFECT = EnumBridge(placement_pb2.ConflictEffect, CaseEffect, unspecified=CaseEffect.NONE)
+DEGRADATION = EnumBridge(result_pb2.Degradation, Degradation)
 ITEM_KIND = EnumBridge(review_item_pb2.ItemKind, ItemKind)
 ITEM_STATUS = EnumBridge(review_item_pb2.ItemStatus, ItemStatus)
 KEY_SCOPE = EnumBridge(key_scope_pb2.KeyScope, KeyScope)
 MODALITY = EnumBridge(relationship_pb2.Modality, Modality)
 OUTCOME = EnumBridge(placement_pb2.Outcome, OutcomeKind)
+PATH_MARK = EnumBridge(result_pb2.PathMark, Mark)
 POLARITY = EnumBridge(relationship_pb2.Polarity, Polarity)
 PREDICATE_LIFECYCLE = EnumBridge(predicate_pb2.PredicateLifecycle, PredicateLifecycle)
 REFERENCE_KIND = EnumBridge(relationship_pb2.ReferenceKind, ReferenceKind)
@@ -111,6 +115,7 @@ RELATIONSHIP_KIND = EnumBridge(predicate_pb2.RelationshipKind, RelationshipKind)
 RELATIONSHIP_STATUS = EnumBridge(relationship_pb2.RelationshipStatus, Status)
 SAME_MOMENT_POLICY = EnumBridge(predicate_pb2.SameMomentPolicy, SameMomentPolicy)
 SCAN_VERDICT = EnumBridge(evidence_pb2.ScanVerdict, ScanVerdict)
+SEARCH_BRANCH = EnumBridge(result_pb2.SearchBranch, Branch)
 SOURCE_TYPE = EnumBridge(evidence_pb2.SourceType, SourceType)
 START_GRANULARITY = EnumBridge(predicate_pb2.StartGranularity, StartGranularity)
 SUPERSESSION_BASIS = EnumBridge(predicate_pb2.SupersessionBasis, SupersessionBasis)

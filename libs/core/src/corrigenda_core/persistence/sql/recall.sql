@@ -225,8 +225,8 @@ ORDER BY m.conflict_id, h.first_recorded_at, h.relationship_id;
 -- lock: none
 SELECT e.*
 FROM (
-    SELECT n.conflict_id, n.position_id, n.relationship_id, f.fragment_id, f.author_id, f.source_type, d.authority,
-           f.confidence, f.recorded_at, count(*) OVER side AS total,
+    SELECT n.conflict_id, n.position_id, n.relationship_id, f.fragment_id, f.author_id, a.name AS author_name,
+           f.source_type, d.authority, f.confidence, f.recorded_at, count(*) OVER side AS total,
            row_number() OVER (side ORDER BY f.recorded_at DESC, f.fragment_id, n.relationship_id, s.support_id) AS place
     FROM case_members AS n
     CROSS JOIN LATERAL (
@@ -259,6 +259,7 @@ FROM (
         LIMIT 1
     ) AS d
     JOIN evidence_fragments AS f ON f.team_id = %(team_id)s AND f.fragment_id = s.fragment_id
+    JOIN profiles AS a ON a.team_id = %(team_id)s AND a.profile_id = f.author_id
     WHERE n.team_id = %(team_id)s AND n.conflict_id = ANY(%(conflict_ids)s::uuid[]) AND m.present
       AND c.relationship_id = n.relationship_id AND d.kind IN ('grant', 'reinstate')
     WINDOW side AS (PARTITION BY n.conflict_id, n.position_id)

@@ -1,0 +1,207 @@
+"""Reads what recall answers from, as one view knows it: hits of the branches, their edges, the cases around them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from corrigenda_core.domain.cases import CaseMember, ConflictCase
+from corrigenda_core.domain.evidence import Authority, SourceType
+from corrigenda_core.domain.ids import ConflictId, FragmentId, PositionId, ProfileId, RelationshipId, TeamId
+from corrigenda_core.domain.relationships import Relationship
+from corrigenda_core.domain.results import FoundEdge
+from corrigenda_core.domain.time import Instant
+from corrigenda_core.persistence.case_rows import case_of, member_of, position_of
+from corrigenda_core.persistence.database import Row
+from corrigenda_core.persistence.named_sql import Query, load_sql
+from corrigenda_core.persistence.read_transaction import ReadTransaction
+from corrigenda_core.persistence.row_values import relationship_of, spans_of
+from corrigenda_core.persistence.vectors import StoredVector
+from corrigenda_core.persistence.view_store import ReadView
+from corrigenda_core.policy.ranking import Branch
+
+EVIDENCE_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What the branches look for; an empty part is not asked."""
+
+    terms: tuple[str, ...]
+    names: tuple[str, ...]
+    vector: StoredVector | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hits:
+    """What each branch handed over, the best first; ``first_waiting_revision`` is what the index does not know yet."""
+
+    branches: Mapping[Branch, tuple[FragmentId, ...]]
+    first_waiting_revision: int | None
+
+    @property
+    def fragment_ids(self) -> tuple[FragmentId, ...]:
+        """Every hit once."""
+        return tuple(dict.fromkeys(hit for branch in sorted(self.branches) for hit in self.branches[branch]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideEvidence:
+    """One of the latest effective supports of a side of a case."""
+
+    fragment_id: FragmentId
+    relationship_id: RelationshipId
+    author_id: ProfileId
+    author_name: str
+    source_type: SourceType
+    authority: Authority
+    confidence: float | None
+    recorded_at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hydrated:
+    """What the view knows of hits and of the cases around them.
+
+    Attributes:
+        edges: the effective supports of the hits whose rows are living at the asked instant.
+        cases: live and resolved cases with their positions, of those rows and of the other members.
+        members: the rows of all members.
+        held_against: rows that pending questions of their owners name as standing.
+    """
+
+    edges: tuple[FoundEdge, ...]
+    cases: tuple[ConflictCase, ...] = ()
+    members: Mapping[RelationshipId, Relationship]
+    held_against: frozenset[RelationshipId]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseEvidence:
+    """The latest supports of each side of some cases, and how many each has."""
+
+    latest: Mapping[PositionId, tuple[SideEvidence, ...]]
+    totals: Mapping[PositionId, int]
+
+
+class RecallStore:
+    """The reads of one answer, in one snapshot and one view."""
+
+    def __init__(self, transaction: ReadTransaction, view: ReadView) -> None:
+        self._transaction = transaction
+        self._sql = load_sql("recall.sql")
+        self._known = {"team_id": transaction.team_id, "known_at": view.recorded_by}
+        self._in_view = {**self._known, "valid_at": view.valid_at}
+
+    async def hits(self, question: Question, limit: int) -> Hits:
+        """What the branches find, each at most ``limit`` hits that are eligible in the view; one round trip."""
+        queries: dict[Branch, Query] = {}
+        if question.terms:
+            searched = {name: value for name, value in self._in_view.items() if name != "team_id"}
+            queries[Branch.LEXICAL] = self._sql.query(
+                "search_lexical", **searched, terms=list(question.terms), hits=limit
+            )
+        if question.vector is not None:
+            queries[Branch.VECTOR] = self._sql.query(
+                "search_vector",
+                **self._in_view,
+                embedding=question.vector.text,
+                space=question.vector.space,
+                hits=limit,
+            )
+        if question.names:
+            queries[Branch.ENTITY] = self._sql.query(
+                "search_entity", **self._in_view, names=list(question.names), hits=limit
+            )
+        waiting = self._sql.query("first_waiting_revision", team_id=self._transaction.team_id)
+        first, *found = await self._transaction.fetch_all(waiting, *queries.values())
+        return Hits(
+            branches={
+                branch: tuple(dict.fromkeys(row["fragment_id"] for row in rows))
+                for branch, rows in zip(queries, found, strict=True)
+            },
+            first_waiting_revision=first[0]["revision"],
+        )
+
+    async def hydrated(self, fragment_ids: Collection[FragmentId]) -> Hydrated:
+        """What the view knows of fragments; one round trip, and another one where there are cases."""
+        ids = {"fragment_ids": sorted(fragment_ids)}
+        edges, cases, held = await self._transaction.fetch_all(
+            self._sql.query("edges_of_fragments", **self._in_view, **ids),
+            self._sql.query("cases_of_fragments", **self._known, **ids),
+            self._sql.query("held_against", **self._known, **ids),
+        )
+        positions: list[Row] = []
+        members: list[Row] = []
+        if cases:
+            of_cases = {"conflict_ids": [row["conflict_id"] for row in cases]}
+            positions, members = await self._transaction.fetch_all(
+                self._sql.query("positions_of_cases", **self._known, **of_cases),
+                self._sql.query("members_of_cases", **self._known, **of_cases),
+            )
+        return Hydrated(
+            edges=tuple(_edge(row) for row in edges),
+            cases=_cases(cases, positions, members),
+            members={row["relationship_id"]: relationship_of(row) for row in members},
+            held_against=frozenset(row_id for row in held for row_id in row["opposing"]),
+        )
+
+
+def case_evidence_query(team_id: TeamId, view: ReadView, conflict_ids: Iterable[ConflictId]) -> Query:
+    """The latest evidence of each side of cases; `case_evidence_of` reads the rows."""
+    return load_sql("recall.sql").query(
+        "evidence_of_cases",
+        team_id=team_id,
+        known_at=view.recorded_by,
+        conflict_ids=sorted(conflict_ids),
+        shown=EVIDENCE_SHOWN,
+    )
+
+
+def case_evidence_of(rows: Iterable[Row]) -> CaseEvidence:
+    """The evidence by position, the latest recorded first."""
+    latest: dict[PositionId, list[SideEvidence]] = defaultdict(list)
+    totals: dict[PositionId, int] = {}
+    for row in rows:
+        totals[row["position_id"]] = row["total"]
+        latest[row["position_id"]].append(
+            SideEvidence(
+                fragment_id=row["fragment_id"],
+                relationship_id=row["relationship_id"],
+                author_id=row["author_id"],
+                author_name=row["author_name"],
+                source_type=SourceType(row["source_type"]),
+                authority=Authority(row["authority"]),
+                confidence=None if row["confidence"] is None else float(row["confidence"]),
+                recorded_at=row["recorded_at"],
+            )
+        )
+    return CaseEvidence(latest={position: tuple(found) for position, found in latest.items()}, totals=totals)
+
+
+def _edge(row: Row) -> FoundEdge:
+    return FoundEdge(
+        fragment_id=row["fragment_id"],
+        support_id=row["support_id"],
+        relationship=relationship_of(row),
+        authority=Authority(row["authority"]),
+        spans=spans_of(row),
+    )
+
+
+def _cases(cases: Iterable[Row], positions: Iterable[Row], members: Iterable[Row]) -> tuple[ConflictCase, ...]:
+    """The cases with the positions that somebody stands on, by first sight."""
+    standing: dict[str, list[CaseMember]] = defaultdict(list)
+    for row in members:
+        standing[row["position_id"]].append(member_of(row))
+    sides: dict[str, list[Row]] = defaultdict(list)
+    for row in positions:
+        sides[row["conflict_id"]].append(row)
+    return tuple(
+        case_of(
+            row,
+            tuple(position_of(side, tuple(standing[side["position_id"]])) for side in sides[row["conflict_id"]]),
+        )
+        for row in cases
+    )

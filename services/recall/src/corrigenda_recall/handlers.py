@@ -1,0 +1,31 @@
+"""The handlers of the recall service: convert, call one use case, convert."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from corrigenda.recall.v1 import recall_service_pb2 as messages
+from corrigenda.recall.v1 import recall_service_pb2_grpc
+from corrigenda_core.ports.deadline import Deadline
+from corrigenda_core.rpc.calls import current_call
+
+from corrigenda_recall.recall_responses import RecallMessages
+from corrigenda_recall.requests import recall_question_of
+from corrigenda_recall.use_cases.recall import Recall
+
+
+def _deadline() -> Deadline:
+    return Deadline.after(current_call().remaining_seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallHandlers(recall_service_pb2_grpc.RecallServiceServicer):
+    """`corrigenda.recall.v1.RecallService`."""
+
+    recall: Recall
+
+    async def Recall(self, request: messages.RecallRequest, context: Any) -> messages.RecallResponse:
+        """Searches the evidence of the team."""
+        answer = await self.recall(current_call().caller, recall_question_of(request), _deadline())
+        return RecallMessages(answer, explain=request.explain).response()
