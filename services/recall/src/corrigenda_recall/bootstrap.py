@@ -8,21 +8,26 @@ from corrigenda.recall.v1 import recall_service_pb2, recall_service_pb2_grpc
 from corrigenda_core.ports.providers import Embedder, ProviderFailed
 from corrigenda_core.providers.selection import make_embedder
 from corrigenda_core.rpc.server import ServiceBinding
-from corrigenda_core.serving import Foundation, open_foundation, serve
+from corrigenda_core.serving import Foundation, open_foundation, page_tokens, serve
 
 from corrigenda_recall.config import RecallSettings
 from corrigenda_recall.handlers import RecallHandlers
+from corrigenda_recall.use_cases.list_predicates import ListPredicates
 from corrigenda_recall.use_cases.recall import Recall
+from corrigenda_recall.use_cases.trace import Trace
 
 
 def bindings(foundation: Foundation, settings: RecallSettings, embedder: Embedder) -> list[ServiceBinding]:
     """What the process serves."""
+    tokens = page_tokens(settings)
     handlers = RecallHandlers(
         recall=Recall(
             reader=foundation.reader,
             embedder=embedder,
             embedding_timeout_seconds=settings.query_embedding_timeout_seconds,
         ),
+        trace=Trace(reader=foundation.reader, page_tokens=tokens),
+        list_predicates=ListPredicates(reader=foundation.reader, page_tokens=tokens),
     )
     return [
         ServiceBinding(

@@ -12,7 +12,9 @@ from corrigenda_core.rpc.calls import current_call
 
 from corrigenda_recall.recall_responses import RecallMessages
 from corrigenda_recall.requests import recall_question_of
+from corrigenda_recall.use_cases.list_predicates import ListPredicates
 from corrigenda_recall.use_cases.recall import Recall
+from corrigenda_recall.use_cases.trace import Trace
 
 
 def _deadline() -> Deadline:
@@ -24,8 +26,20 @@ class RecallHandlers(recall_service_pb2_grpc.RecallServiceServicer):
     """`corrigenda.recall.v1.RecallService`."""
 
     recall: Recall
+    trace: Trace
+    list_predicates: ListPredicates
 
     async def Recall(self, request: messages.RecallRequest, context: Any) -> messages.RecallResponse:
         """Searches the evidence of the team."""
         answer = await self.recall(current_call().caller, recall_question_of(request), _deadline())
         return RecallMessages(answer, explain=request.explain).response()
+
+    async def Trace(self, request: messages.TraceRequest, context: Any) -> messages.TraceResponse:
+        """Everything that is recorded about one relationship."""
+        return await self.trace(current_call().caller, request, _deadline())
+
+    async def ListPredicates(
+        self, request: messages.ListPredicatesRequest, context: Any
+    ) -> messages.ListPredicatesResponse:
+        """The predicates of the team."""
+        return await self.list_predicates(current_call().caller, request, _deadline())

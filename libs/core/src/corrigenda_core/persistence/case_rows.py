@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
+
 from corrigenda_core.domain.cases import CaseKind, CaseMember, CasePosition, CaseStatus, ConflictCase, SetKey
 from corrigenda_core.domain.ids import PredicateKey
 from corrigenda_core.persistence.database import Row
@@ -54,4 +57,21 @@ def member_of(row: Row) -> CaseMember:
     """The member in a row of ``case_members`` or its history."""
     return CaseMember(
         relationship_id=row["relationship_id"], version=row["relationship_version"], owner_id=row["owner_id"]
+    )
+
+
+def cases_of(cases: Iterable[Row], positions: Iterable[Row], members: Iterable[Row]) -> tuple[ConflictCase, ...]:
+    """Cases in the order of their rows, each with the positions that somebody stands on, by first sight."""
+    standing: dict[str, list[CaseMember]] = defaultdict(list)
+    for row in members:
+        standing[row["position_id"]].append(member_of(row))
+    sides: dict[str, list[Row]] = defaultdict(list)
+    for row in positions:
+        sides[row["conflict_id"]].append(row)
+    return tuple(
+        case_of(
+            row,
+            tuple(position_of(side, tuple(standing[side["position_id"]])) for side in sides[row["conflict_id"]]),
+        )
+        for row in cases
     )

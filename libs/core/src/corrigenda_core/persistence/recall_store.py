@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from corrigenda_core.domain.cases import CaseMember, ConflictCase
+from corrigenda_core.domain.cases import ConflictCase
 from corrigenda_core.domain.evidence import Authority, SourceType
 from corrigenda_core.domain.ids import ConflictId, FragmentId, PositionId, ProfileId, RelationshipId, TeamId
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.domain.results import FoundEdge
 from corrigenda_core.domain.time import Instant
-from corrigenda_core.persistence.case_rows import case_of, member_of, position_of
+from corrigenda_core.persistence.case_rows import cases_of
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import Query, load_sql
 from corrigenda_core.persistence.read_transaction import ReadTransaction
@@ -142,7 +142,7 @@ class RecallStore:
             )
         return Hydrated(
             edges=tuple(_edge(row) for row in edges),
-            cases=_cases(cases, positions, members),
+            cases=cases_of(cases, positions, members),
             members={row["relationship_id"]: relationship_of(row) for row in members},
             held_against=frozenset(row_id for row in held for row_id in row["opposing"]),
         )
@@ -187,21 +187,4 @@ def _edge(row: Row) -> FoundEdge:
         relationship=relationship_of(row),
         authority=Authority(row["authority"]),
         spans=spans_of(row),
-    )
-
-
-def _cases(cases: Iterable[Row], positions: Iterable[Row], members: Iterable[Row]) -> tuple[ConflictCase, ...]:
-    """The cases with the positions that somebody stands on, by first sight."""
-    standing: dict[str, list[CaseMember]] = defaultdict(list)
-    for row in members:
-        standing[row["position_id"]].append(member_of(row))
-    sides: dict[str, list[Row]] = defaultdict(list)
-    for row in positions:
-        sides[row["conflict_id"]].append(row)
-    return tuple(
-        case_of(
-            row,
-            tuple(position_of(side, tuple(standing[side["position_id"]])) for side in sides[row["conflict_id"]]),
-        )
-        for row in cases
     )

@@ -144,7 +144,7 @@ def support_of(row: Row) -> Support:
         author=row["author_id"],
         recorded_at=row["recorded_at"],
         authority=Authority(row["authority"]),
-        effective=SupportDecisionKind(row["kind"]) in _SWITCHED_ON,
+        effective=is_switched_on(SupportDecisionKind(row["kind"])),
         source_group=row["source_group"],
         source_key=row["source_key"],
         inherited_labels=tuple(row["inherited_labels"]),
@@ -158,6 +158,11 @@ def support_of(row: Row) -> Support:
         statement_id=row["statement_id"],
         spans=spans_of(row),
     )
+
+
+def is_switched_on(last: SupportDecisionKind) -> bool:
+    """Whether a support counts whose last decision is this one."""
+    return last in _SWITCHED_ON
 
 
 def spans_of(row: Row) -> tuple[TextSpan, ...]:

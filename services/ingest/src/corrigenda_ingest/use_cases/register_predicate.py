@@ -27,7 +27,6 @@ from corrigenda_core.policy.normalisation import decide_name_form, decide_predic
 from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.enums import (
     CARDINALITY,
-    PREDICATE_LIFECYCLE,
     RELATIONSHIP_KIND,
     SAME_MOMENT_POLICY,
     START_GRANULARITY,
@@ -35,6 +34,7 @@ from corrigenda_core.rpc.enums import (
     VALUE_TYPE,
 )
 from corrigenda_core.rpc.idempotent import idempotency_of
+from corrigenda_core.rpc.predicate_messages import predicate_message
 
 from corrigenda_ingest.use_cases.administration import Administration
 
@@ -75,7 +75,9 @@ class RegisterPredicate:
                 transaction.replace(
                     tables.predicate_aliases, {"alias": alias, "predicate": defined.key, "active": active}
                 )
-            return admin_service_pb2.RegisterPredicateResponse(predicate=_message(now), revision=moment.revision)
+            return admin_service_pb2.RegisterPredicateResponse(
+                predicate=predicate_message(now), revision=moment.revision
+            )
 
         sql = load_sql("admin.sql")
         return await self.administration.commit(
@@ -194,25 +196,3 @@ def _row(predicate: Predicate) -> dict[str, object]:
         "review_after_days": predicate.review_after_days,
         "lifecycle": predicate.lifecycle,
     }
-
-
-def _message(predicate: Predicate) -> predicate_pb2.Predicate:
-    return predicate_pb2.Predicate(
-        definition=predicate_pb2.PredicateDefinition(
-            key=predicate.key,
-            aliases=predicate.aliases,
-            subject_kinds=predicate.subject_kinds,
-            object_kinds=predicate.object_kinds,
-            value_types=[VALUE_TYPE.to_wire(one) for one in predicate.value_types],
-            unit=predicate.unit,
-            relationship_kind=RELATIONSHIP_KIND.to_wire(predicate.kind),
-            current_cardinality=CARDINALITY.to_wire(predicate.cardinality),
-            supersession_basis=SUPERSESSION_BASIS.to_wire(predicate.basis),
-            same_moment_policy=SAME_MOMENT_POLICY.to_wire(predicate.same_moment),
-            start_granularity=START_GRANULARITY.to_wire(predicate.granularity),
-            pii_class=predicate.pii_class,
-            review_after_days=predicate.review_after_days,
-        ),
-        version=predicate.version,
-        lifecycle=PREDICATE_LIFECYCLE.to_wire(predicate.lifecycle),
-    )

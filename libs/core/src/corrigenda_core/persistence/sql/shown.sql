@@ -28,3 +28,14 @@ SELECT f.fragment_id, f.author_id, a.name AS author_name, f.content, f.content_s
 FROM evidence_fragments AS f
 JOIN profiles AS a ON a.team_id = f.team_id AND a.profile_id = f.author_id
 WHERE f.team_id = %(team_id)s AND f.fragment_id = ANY(%(fragment_ids)s::uuid[]);
+
+-- name: predicates_in_view
+-- purpose: the predicates of a team at the versions that a view knows
+-- index: predicates_history_pkey
+-- lock: none
+SELECT DISTINCT ON (h.predicate) h.predicate, h.version, h.aliases, h.subject_kinds, h.object_kinds, h.value_types,
+       h.unit, h.relationship_kind, h.current_cardinality, h.supersession_basis, h.same_moment_policy,
+       h.start_granularity, h.pii_class, h.review_after_days, h.lifecycle
+FROM predicates_history AS h
+WHERE h.team_id = %(team_id)s AND h.recorded_from <= %(known_at)s
+ORDER BY h.predicate, h.version DESC;
