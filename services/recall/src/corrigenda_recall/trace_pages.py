@@ -1,4 +1,4 @@
-"""The pages of a trace: its sections one after the other, a page holding the end of one and the beginning of the next."""
+"""The pages of a trace: its sections one after the other, a page holding the end of one and the start of the next."""
 
 from __future__ import annotations
 
