@@ -63,7 +63,7 @@ class Stack:
     database_url: str | None = None
     free_ports: bool = False
     without: Sequence[str] = ()
-    fsync: bool = True
+    throw_away: bool = False
     say: Say = lambda _: None
     secrets: LocalSecrets = field(init=False)
     children: dict[str, Child] = field(init=False, default_factory=dict)
@@ -121,7 +121,9 @@ class Stack:
         self.secrets = load_or_make(self.directory / "secrets.json")
         if self.database_url is None:
             self.say("starting PostgreSQL")
-            server = EmbeddedPostgres(self.directory / "postgres", fsync=self.fsync)
+            server = EmbeddedPostgres(
+                self.directory / "postgres", fsync=not self.throw_away, throw_away=self.throw_away
+            )
             self.admin_url = (await self._exit.enter_async_context(server)).url
         else:
             self.admin_url = self.database_url

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,13 +56,14 @@ async def _play(options: argparse.Namespace) -> Result:
 
     without = ("reviewer",) if options.without_reviewer else ()
     with tempfile.TemporaryDirectory(prefix="corrigenda-demo-") as folder:
+        # Started by root, the server runs as another user, who has to get through.
+        Path(folder).chmod(0o711)
         stack = Stack(
             directory=Path(folder),
             database_url=None,
             free_ports=True,
             without=without,
-            # Nothing of a throw-away stack outlives it.
-            fsync=False,
+            throw_away=True,
             say=lambda text: print(f"… {text}", file=sys.stderr, flush=True),
         )
         async with stack:
@@ -94,7 +96,7 @@ def _make_team(stack: Stack) -> str:
             connection,
             name="demonstration",
             admin_name="admin",
-            driven_from=BEGINNING,
+            driven_from=BEGINNING - timedelta(days=1),
             ids=new_ids(),
             now=now(),
             pepper=stack.secrets.key_pepper.encode(),
