@@ -9,6 +9,8 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
@@ -55,11 +57,9 @@ async def _play(options: argparse.Namespace) -> Result:
         print(text, file=sys.stderr if options.json else sys.stdout, flush=True)
 
     without = ("reviewer",) if options.without_reviewer else ()
-    with tempfile.TemporaryDirectory(prefix="corrigenda-demo-") as folder:
-        # Started by root, the server runs as another user, who has to get through.
-        Path(folder).chmod(0o711)
+    with _folder() as folder:
         stack = Stack(
-            directory=Path(folder),
+            directory=folder,
             database_url=None,
             free_ports=True,
             without=without,
@@ -81,6 +81,15 @@ async def _play(options: argparse.Namespace) -> Result:
             result.ledger_verified = await asyncio.to_thread(_ledger_verified, stack)
             say(f"\nthe ledger verifies: {'yes' if result.ledger_verified else 'NO'}")
             return result
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """A folder that goes when the demonstration ends."""
+    with tempfile.TemporaryDirectory(prefix="corrigenda-demo-") as name:
+        # Started by root, the server runs as another user, who has to get through.
+        Path(name).chmod(0o711)
+        yield Path(name)
 
 
 def _make_team(stack: Stack) -> str:

@@ -144,7 +144,7 @@ RIGHTS: dict[Verb, Right] = {
 
 
 def may_call(verb: Verb, scopes: Collection[KeyScope]) -> None:
-    """Checks that a key with these permissions may call the verb (R11.1).
+    """Checks that a key with these permissions may call the verb.
 
     Raises:
         Refusal: SCOPE_MISSING with the permissions of which one is enough.

@@ -40,7 +40,7 @@ class ReviewNow:
     async def __call__(
         self, caller: Caller, request: messages.ReviewNowRequest, deadline: Deadline
     ) -> messages.ReviewNowResponse:
-        """Queues a run for the reviewer process, which decides by the same rules as ever (R7.20), and may wait for it.
+        """Queues a run for the reviewer process, which decides by the same rules as ever, and may wait for it.
 
         Returns:
             The run as it is by then; ended only if that came within ``wait_seconds``.
