@@ -378,21 +378,6 @@ def test_a_citation_is_by_offsets_or_by_quote(fields: dict[str, Any], bounds: li
     assert [breach.problem.bound for breach in find_breaches(citation(**fields))] == bounds
 
 
-def test_a_source_has_a_key_and_a_revision_or_neither() -> None:
-    request = remember()
-    request.evidence[0].source_revision = ""
-    assert breach_of(request) == ("evidence[0].source_revision", "required_together")
-
-
-def test_a_field_that_means_something_beside_another_one_needs_it() -> None:
-    request = remember()
-    request.evidence[0].source_key = request.evidence[0].source_revision = ""
-    assert [breach.field for breach in find_breaches(request)] == [
-        "evidence[0].previous_source_revision",
-        "evidence[0].supersedes_fragment_ids",
-    ]
-
-
 def test_an_object_is_an_entity_or_a_value() -> None:
     request = remember()
     request.proposal.relationships[0].ClearField("object")

@@ -108,7 +108,8 @@ def _show(stack: Stack, keys: dict[str, str], *, as_json: bool) -> None:
     lines += [f"  {name:<9} {address}" for name, address in endpoints.items()]
     lines += ["", "The demonstration team's keys (kept in the stack's directory):", ""]
     lines += [f"  {name:<9} {key}" for name, key in keys.items()]
-    lines += ["", "Three calls to paste:", "", *_calls(endpoints, keys), "", "Ctrl-C stops everything.", ""]
+    lines += ["", "Three calls to paste (grpcurl -plaintext takes the same header, data and method):", ""]
+    lines += [*_calls(endpoints, keys), "Ctrl-C stops everything.", ""]
     print("\n".join(lines), flush=True)
 
 
@@ -141,16 +142,15 @@ def _calls(endpoints: dict[str, str], keys: dict[str, str]) -> list[str]:
     return [
         _buf_curl(endpoints["ingest"], first, "corrigenda.ingest.v1.IngestService/Remember", remember),
         _buf_curl(endpoints["recall"], second, "corrigenda.recall.v1.RecallService/Recall", recall),
-        _grpcurl(endpoints["conflict"], second, "corrigenda.conflict.v1.ConflictService/ListConflicts", listing),
+        _buf_curl(endpoints["conflict"], second, "corrigenda.conflict.v1.ConflictService/ListConflicts", listing),
     ]
 
 
 def _buf_curl(address: str, key: str, method: str, request: Mapping[str, object]) -> str:
+    """A call to paste; `buf` is the one beside this interpreter, where that has one."""
+    beside = Path(sys.executable).with_name("buf")
+    program = str(beside) if beside.exists() else "buf"
     return (
-        f"buf curl --protocol grpc --http2-prior-knowledge -H 'authorization: Bearer {key}' "
+        f"{program} curl --protocol grpc --http2-prior-knowledge -H 'authorization: Bearer {key}' "
         f"-d '{json.dumps(request)}' http://{address}/{method}\n"
     )
-
-
-def _grpcurl(address: str, key: str, method: str, request: Mapping[str, object]) -> str:
-    return f"grpcurl -plaintext -H 'authorization: Bearer {key}' -d '{json.dumps(request)}' {address} {method}\n"

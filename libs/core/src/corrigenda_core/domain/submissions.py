@@ -13,10 +13,7 @@ from corrigenda_core.domain.verification import CitedSpan, Modality
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceInput:
-    """One piece of evidence as submitted; ``authority`` is what the author claims.
-
-    ``occurred_at_offset_minutes`` keeps the offset that the author wrote beside the instant in UTC.
-    """
+    """One piece of evidence as submitted; ``authority`` is what the author claims."""
 
     content: str
     source_type: SourceType

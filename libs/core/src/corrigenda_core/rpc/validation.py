@@ -203,8 +203,7 @@ def _scalar_check(field: FieldDescriptor, rules: rules_pb2.FieldRules) -> _Field
 def _checks_between(descriptor: Descriptor, rules: rules_pb2.MessageRules) -> tuple[_FieldCheck, ...]:
     together = (_required_together(descriptor, fields.fields) for fields in rules.required_together)
     exactly_one = (_exactly_one(descriptor, fields.fields) for fields in rules.exactly_one)
-    needs = (_needs(descriptor, dependency) for dependency in rules.needs)
-    return (*together, *exactly_one, *needs)
+    return (*together, *exactly_one)
 
 
 def _required_together(descriptor: Descriptor, names: Iterable[str]) -> _FieldCheck:
@@ -227,19 +226,6 @@ def _exactly_one(descriptor: Descriptor, names: Iterable[str]) -> _FieldCheck:
     def check(message: Any, prefix: str, found: list[Breach]) -> None:
         if sum(is_set(message) for is_set in present.values()) != 1:
             found.append(Breach(field=prefix + first, problem=problem))
-
-    return check
-
-
-def _needs(descriptor: Descriptor, dependency: rules_pb2.FieldDependency) -> _FieldCheck:
-    name = dependency.field
-    is_set = _presence(descriptor.fields_by_name[name])
-    other_is_set = _presence(descriptor.fields_by_name[dependency.needs])
-    problem = Problem(message=f"needs {dependency.needs}", bound="needs")
-
-    def check(message: Any, prefix: str, found: list[Breach]) -> None:
-        if is_set(message) and not other_is_set(message):
-            found.append(Breach(field=prefix + name, problem=problem))
 
     return check
 

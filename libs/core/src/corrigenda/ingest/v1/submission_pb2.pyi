@@ -33,10 +33,6 @@ class EvidenceItem(_message.Message):
     SOURCE_TYPE_FIELD_NUMBER: _builtins.int
     AUTHORITY_FIELD_NUMBER: _builtins.int
     SOURCE_GROUP_FIELD_NUMBER: _builtins.int
-    SOURCE_KEY_FIELD_NUMBER: _builtins.int
-    SOURCE_REVISION_FIELD_NUMBER: _builtins.int
-    PREVIOUS_SOURCE_REVISION_FIELD_NUMBER: _builtins.int
-    SUPERSEDES_FRAGMENT_IDS_FIELD_NUMBER: _builtins.int
     DERIVED_FROM_FRAGMENT_IDS_FIELD_NUMBER: _builtins.int
     OCCURRED_AT_FIELD_NUMBER: _builtins.int
     LABELS_FIELD_NUMBER: _builtins.int
@@ -51,20 +47,8 @@ class EvidenceItem(_message.Message):
     """The group of sources that count as one witness, at most 256 code points. Default: none, then the author counts as
     the witness.
     """
-    source_key: _builtins.str
-    """The source, at most 256 code points; an unregistered key belongs to its first user. Default: none."""
-    source_revision: _builtins.str
-    """The revision of the source, at most 128 code points; given exactly if `source_key` is."""
-    previous_source_revision: _builtins.str
-    """The revision that this one replaces, at most 128 code points: advancing a source is a compare-and-set on it. A
-    source that is new is given without it.
-    """
     confidence: _builtins.float
     """The author's confidence, 0..1; stored and shown, never counted. Default: not stated."""
-    @_builtins.property
-    def supersedes_fragment_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """UUIDs of the caller's own fragments of the same source that this text replaces, at most 20."""
-
     @_builtins.property
     def derived_from_fragment_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """UUIDs of visible fragments that this text was made from (a summary, a translation), at most 20; it adds no witness
@@ -86,10 +70,6 @@ class EvidenceItem(_message.Message):
         source_type: _evidence_pb2.SourceType.ValueType = ...,
         authority: _evidence_pb2.Authority.ValueType = ...,
         source_group: _builtins.str = ...,
-        source_key: _builtins.str = ...,
-        source_revision: _builtins.str = ...,
-        previous_source_revision: _builtins.str = ...,
-        supersedes_fragment_ids: _abc.Iterable[_builtins.str] | None = ...,
         derived_from_fragment_ids: _abc.Iterable[_builtins.str] | None = ...,
         occurred_at: _timestamp_pb2.Timestamp | None = ...,
         labels: _abc.Iterable[_builtins.str] | None = ...,
@@ -97,7 +77,7 @@ class EvidenceItem(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_confidence", b"_confidence", "_occurred_at", b"_occurred_at", "confidence", b"confidence", "occurred_at", b"occurred_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_confidence", b"_confidence", "_occurred_at", b"_occurred_at", "authority", b"authority", "confidence", b"confidence", "content", b"content", "derived_from_fragment_ids", b"derived_from_fragment_ids", "labels", b"labels", "occurred_at", b"occurred_at", "previous_source_revision", b"previous_source_revision", "source_group", b"source_group", "source_key", b"source_key", "source_revision", b"source_revision", "source_type", b"source_type", "supersedes_fragment_ids", b"supersedes_fragment_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_confidence", b"_confidence", "_occurred_at", b"_occurred_at", "authority", b"authority", "confidence", b"confidence", "content", b"content", "derived_from_fragment_ids", b"derived_from_fragment_ids", "labels", b"labels", "occurred_at", b"occurred_at", "source_group", b"source_group", "source_type", b"source_type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__confidence: _TypeAlias = _typing.Literal["confidence"]  # noqa: Y015
     _WhichOneofArgType__confidence: _TypeAlias = _typing.Literal["_confidence", b"_confidence"]  # noqa: Y015

@@ -145,7 +145,6 @@ class MessageRules(_message.Message):
 
     REQUIRED_TOGETHER_FIELD_NUMBER: _builtins.int
     EXACTLY_ONE_FIELD_NUMBER: _builtins.int
-    NEEDS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def required_together(self) -> _containers.RepeatedCompositeFieldContainer[Global___FieldSet]:
         """Sets of fields of which all or none are present."""
@@ -154,20 +153,15 @@ class MessageRules(_message.Message):
     def exactly_one(self) -> _containers.RepeatedCompositeFieldContainer[Global___FieldSet]:
         """Sets of fields of which exactly one is present. A `oneof` says "at most one" by itself."""
 
-    @_builtins.property
-    def needs(self) -> _containers.RepeatedCompositeFieldContainer[Global___FieldDependency]:
-        """Fields that mean something only beside another one."""
-
     def __init__(
         self,
         *,
         required_together: _abc.Iterable[Global___FieldSet] | None = ...,
         exactly_one: _abc.Iterable[Global___FieldSet] | None = ...,
-        needs: _abc.Iterable[Global___FieldDependency] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["exactly_one", b"exactly_one", "needs", b"needs", "required_together", b"required_together"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["exactly_one", b"exactly_one", "required_together", b"required_together"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -196,32 +190,6 @@ class FieldSet(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___FieldSet: _TypeAlias = FieldSet  # noqa: Y015
-
-@_typing.final
-class FieldDependency(_message.Message):
-    """A field that needs another one."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    FIELD_FIELD_NUMBER: _builtins.int
-    NEEDS_FIELD_NUMBER: _builtins.int
-    field: _builtins.str
-    """Name of the field that needs another one."""
-    needs: _builtins.str
-    """Name of the field that must be present with it."""
-    def __init__(
-        self,
-        *,
-        field: _builtins.str = ...,
-        needs: _builtins.str = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["field", b"field", "needs", b"needs"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___FieldDependency: _TypeAlias = FieldDependency  # noqa: Y015
 
 RULES_FIELD_NUMBER: _builtins.int
 MESSAGE_RULES_FIELD_NUMBER: _builtins.int
