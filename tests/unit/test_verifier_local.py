@@ -117,6 +117,7 @@ STATEMENTS = [
     ("1. production deploys from main\n2. staging deploys from dev", ENTAILED),
     ("production deploys from main. It takes ten minutes.", ENTAILED),
     ("production deploys from the branch of main", ENTAILED),
+    ("a production deploys from main", ENTAILED),
     ("Note: Production deploys from main", ENTAILED),
     ('A 24" screen shows production deploys from main', ENTAILED),
     ('The " sign shows production deploys from main', ENTAILED),
@@ -182,6 +183,7 @@ STATEMENTS = [
     ("production deploys from main, according to Bob", INSUFFICIENT),
     ("production will deploy from main", INSUFFICIENT),
     ("production plans to deploy from main", INSUFFICIENT),
+    ("production is to deploy from main", INSUFFICIENT),
     ("We want production to deploy from main", INSUFFICIENT),
     ("Proposal: production deploys from main", INSUFFICIENT),
     ("Make production deploy from main", INSUFFICIENT),
@@ -402,6 +404,11 @@ def test_forms_of_predicates_and_names(
         )
     )
     assert (finding.verdict, text) == (verdict, text)
+
+
+def test_aliases_without_words_or_with_too_many_are_passed_over() -> None:
+    odd = PredicateWords(key=PredicateKey("deploys_from"), aliases=("", " \u200b", "x " * 65))
+    assert read(proposal("production deploys from main", predicate=odd)).verdict is ENTAILED
 
 
 def test_an_event_needs_no_end_for_its_past() -> None:
