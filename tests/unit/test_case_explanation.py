@@ -228,6 +228,14 @@ def test_people_read_cutoff_losers_records_exclusions_and_conflicting_times() ->
     assert "start of its evidence time: none, needs one" in "\n".join(lines)
 
 
+def test_people_read_what_one_more_witness_would_change_and_what_not() -> None:
+    lines = render_explanation(explain_case(case(side("A", *plain(2)), side("B", *plain(1))))).splitlines()
+    assert lines[-2:] == [
+        "one more witness for A  no change                         no change",
+        "one more witness for B  overdue (no_qualifying_position)  overdue (no_qualifying_position)",
+    ]
+
+
 def test_people_read_why_there_is_nothing_to_decide() -> None:
     text = render_explanation(explain_case(case(side("A", *plain(1)))))
     assert text.splitlines()[:2] == [
