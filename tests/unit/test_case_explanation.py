@@ -98,6 +98,24 @@ def test_an_override_that_decides_misses_nothing(authority: Member) -> None:
 
 
 @pytest.mark.rule("R7.20")
+@pytest.mark.parametrize(
+    ("rule", "ours", "theirs"),
+    [
+        ("early_quorum", plain(4), plain(1)),
+        ("unique_authority", authorities(1), plain(3)),
+        ("due_majority", plain(2), plain(1)),
+    ],
+)
+def test_a_rule_that_just_decides_misses_nothing(
+    rule: str, ours: tuple[Witness, ...], theirs: tuple[Witness, ...]
+) -> None:
+    explanation = explain_case(case(side("A", *ours), side("B", *theirs)))
+    assert explanation.evaluation.decision.reason == rule
+    assert reading_of(explanation.readings, rule, "A").missing == ()
+    assert reading_of(explanation.readings, rule, "B").missing != ()
+
+
+@pytest.mark.rule("R7.20")
 def test_the_what_ifs_name_what_the_deadline_and_one_more_witness_would_bring() -> None:
     explanation = explain_case(TWO_TO_TWO)
     assert explanation.evaluation.decision.reason is DecisionReason.BEFORE_DEADLINE
