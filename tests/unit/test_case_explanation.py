@@ -98,6 +98,24 @@ def test_an_override_that_decides_misses_nothing(authority: Member) -> None:
 
 
 @pytest.mark.rule("R7.20")
+@pytest.mark.parametrize(
+    ("rule", "ours", "theirs"),
+    [
+        ("early_quorum", plain(4), plain(1)),
+        ("unique_authority", authorities(1), plain(3)),
+        ("due_majority", plain(2), plain(1)),
+    ],
+)
+def test_a_rule_that_just_decides_misses_nothing(
+    rule: str, ours: tuple[Witness, ...], theirs: tuple[Witness, ...]
+) -> None:
+    explanation = explain_case(case(side("A", *ours), side("B", *theirs)))
+    assert explanation.evaluation.decision.reason == rule
+    assert reading_of(explanation.readings, rule, "A").missing == ()
+    assert reading_of(explanation.readings, rule, "B").missing != ()
+
+
+@pytest.mark.rule("R7.20")
 def test_the_what_ifs_name_what_the_deadline_and_one_more_witness_would_bring() -> None:
     explanation = explain_case(TWO_TO_TWO)
     assert explanation.evaluation.decision.reason is DecisionReason.BEFORE_DEADLINE
@@ -226,6 +244,14 @@ def test_people_read_cutoff_losers_records_exclusions_and_conflicting_times() ->
     ]
     assert next(line.split() for line in lines if line.startswith("early_quorum")) == ["early_quorum", "A", "yes"]
     assert "start of its evidence time: none, needs one" in "\n".join(lines)
+
+
+def test_people_read_what_one_more_witness_would_change_and_what_not() -> None:
+    lines = render_explanation(explain_case(case(side("A", *plain(2)), side("B", *plain(1))))).splitlines()
+    assert lines[-2:] == [
+        "one more witness for A  no change                         no change",
+        "one more witness for B  overdue (no_qualifying_position)  overdue (no_qualifying_position)",
+    ]
 
 
 def test_people_read_why_there_is_nothing_to_decide() -> None:

@@ -148,11 +148,11 @@ class Standing:
     position_id: PositionId
     counted: int
     authoritative: int
-    start_bounds: int = 0
-    time: WholeInterval | None = None
-    authority_bounds_end: Instant | None = None
-    authority_valid_from: Instant | None = None
-    record: bool = False
+    start_bounds: int
+    time: WholeInterval | None
+    authority_bounds_end: Instant | None
+    authority_valid_from: Instant | None
+    record: bool
 
 
 class Outcome(StrEnum):
