@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.domain.submissions import CitedSpan
 from corrigenda_core.domain.time import TextSpan
+from corrigenda_core.domain.verification import CitedSpan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
