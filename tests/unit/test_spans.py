@@ -2,8 +2,8 @@
 
 import pytest
 from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.domain.submissions import CitedSpan
 from corrigenda_core.domain.time import TextSpan
+from corrigenda_core.domain.verification import CitedSpan
 from corrigenda_core.policy.spans import Citation, OffsetCitation, QuoteCitation, decide_cited_span
 
 FIELD = "proposal.relationships[0].evidence[0]"

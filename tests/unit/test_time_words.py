@@ -119,6 +119,8 @@ def test_the_whole_interval_that_the_words_name(words: str, whole: str) -> None:
         ("March 1, 2026 at 9:30 am UTC", "2026-03-01 09:30"),
         ("March 1, 2026 at 9:30 p.m. UTC", "2026-03-01 21:30"),
         ("March 1, 2026 at 12am UTC", "2026-03-01 00:00"),
+        ("March 1, 2026 at 1 AM UTC", "2026-03-01 01:00"),
+        ("March 1, 2026 at 11:59 pm UTC", "2026-03-01 23:59"),
         ("March 1, 2026, 12 pm UTC", "2026-03-01 12:00"),
         # Without an offset the words are in the zone, here UTC+1 in winter and UTC+2 in summer.
         ("2026-03-01T09:30", "2026-03-01 08:30"),
@@ -239,6 +241,8 @@ def test_the_spans_of_a_range_cover_each_word_with_its_time() -> None:
         ("prices rose. From 2026 to 2026 we sold", [START_2026, END_2026]),
         ("since 2026 its status is open", [START_2026]),
         ("since 1 March 2026 at Acme", [START_1_MARCH]),
+        ("since 1 March 2026 users sign in", [START_1_MARCH]),
+        ("since 2026-03-01T00:00Z users sign in", ["start 2026-03-01..2026-03-01T00:00:00.000001 @ 2026-03-01"]),
         ("since 1 March 2026 10 nodes run", [START_1_MARCH]),
         ("since 2026-03-01 the policy was strict", [START_1_MARCH]),
         ("from 1 March 2026 is the new branch used", [START_1_MARCH]),
