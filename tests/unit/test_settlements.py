@@ -369,3 +369,21 @@ def test_the_closing_of_one_owner_touches_no_other() -> None:
     assert ledger.rows() == ["x 1 Jan..1 Mar superseded", "x 1 Jan.. active"]
     ledger.place("x 1 Feb", owner=ProfileId("bob"))
     assert ledger.rows() == ["x 1 Jan..1 Mar superseded", "x 1 Jan.. active"]
+
+
+@pytest.mark.rule("R4.10")
+def test_close_gives_no_start_to_what_had_ended_by_then() -> None:
+    assert placed("main 1 Jan", "release..15 May @1 May", by=CLOSE).view.decisions == ()
+
+
+@pytest.mark.rule("R4.15")
+def test_a_closing_is_that_of_one_facet() -> None:
+    ledger = placed("x 1 Mar", "y 1 Mar", "y 1 Apr")
+    ledger.decide(
+        *(
+            FacetAssignment(decision_id=DecisionId("keep-both"), statement_id=StatementId(name), facet=facet)
+            for name, facet in (("s0", 0), ("s1", 1), ("s2", 0))
+        )
+    )
+    ledger.decide(closing(ledger, "s1", "1 May"))
+    assert ledger.rows() == ["x 1 Mar..1 Apr superseded", "y 1 Mar..1 May superseded", "y 1 Apr.. active"]
