@@ -387,3 +387,19 @@ def test_a_closing_is_that_of_one_facet() -> None:
     )
     ledger.decide(closing(ledger, "s1", "1 May"))
     assert ledger.rows() == ["x 1 Mar..1 Apr superseded", "y 1 Mar..1 May superseded", "y 1 Apr.. active"]
+
+
+@pytest.mark.rule("R4.16b")
+def test_a_correction_of_one_side_takes_its_place_in_the_dispute() -> None:
+    ledger = placed("x 1 Mar", "y 1 Mar", by=CLOSE)
+    assert ledger.place("z", corrects="s0").kind is OutcomeKind.CORRECTED
+    assert ledger.rows() == ["x nothing at 1 Mar superseded", "y 1 Mar.. competing", "z 1 Mar.. competing"]
+
+
+@pytest.mark.rule("R4.12")
+def test_a_statement_with_a_text_of_its_own_beside_a_known_one_is_new() -> None:
+    ledger = placed("gold 1 Mar")
+    again = said("gold 1 Apr", first=1)[0]
+    known, fresh = support_of(again, fragment="text-s0"), support_of(again)
+    changes = plan_own_side(ledger.view, ledger.context(), [again], [known, fresh])
+    assert changes.outcomes[0].kind is OutcomeKind.CORROBORATED
