@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -19,13 +18,13 @@ from corrigenda_core.policy.extents import decide_exact_bound
 from corrigenda_core.policy.lanes import is_excluding_value, value_of
 from corrigenda_core.policy.refold import plan_owner_refold
 from corrigenda_core.policy.timeline import Episode, fold_slot
+from corrigenda_core.testing.effort import examples
 from corrigenda_core.testing.slot_ledger import SlotLedger, support_of
 from corrigenda_core.testing.slots import OWNER, SLOT, day, month, predicate, text_value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-FULL = os.environ.get("CORRIGENDA_TEST_TIER") == "full"
-few = settings(max_examples=1000 if FULL else 60, deadline=None)
+few = settings(max_examples=examples(fast=60, full=1000), deadline=None)
 
 FIRST = day("1 Mar")
 DAYS = 30

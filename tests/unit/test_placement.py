@@ -146,6 +146,7 @@ def test_every_changed_row_has_exactly_one_transition() -> None:
 @pytest.mark.rule("R4.7")
 def test_rows_that_become_one_are_joined_into_the_oldest() -> None:
     ledger = placed(["x 1 Jan", "y 1 Feb", "x 1 Mar"])
+    ledger.views[-1] = replace(ledger.view, rows=ledger.view.rows[::-1])
     ledger.retract("s1")
     assert ledger.rows() == ["x 1 Jan.. active", "y 1 Feb.. retracted", "x nothing at 1 Mar superseded"]
     assert [r.kind for r in ledger.last.references] == [ReferenceKind.MERGED_INTO]
@@ -232,3 +233,12 @@ def test_the_closing_of_a_case_ends_whatever_carries_its_value_by_then() -> None
     ledger.place("x 1 Mar")
     ledger.retract("s0")
     assert ledger.rows() == ["x 1 Mar..1 Jun superseded", "y 1 Mar.. competing"]
+
+
+@pytest.mark.rule("R4.10")
+def test_only_what_ended_because_of_a_statement_is_replaced_by_it() -> None:
+    ledger = placed(["premium 1 May", "trial 1 Jan"])
+    assert ledger.last.references == ()
+    ledger.place("trial 1 Feb")
+    assert ledger.row("s1").version == 2
+    assert ledger.last.references == ()

@@ -131,3 +131,14 @@ def test_any_change_of_rows_refreshes_their_case() -> None:
     assert [case.conflict_id for case in changes.cases] == [ledger.view.cases[0].conflict_id]
     ids = [t.transition_id for t in changes.transitions] + [e.event_id for e in changes.case_events]
     assert len(set(ids)) == len(ids) == 2
+
+
+@pytest.mark.rule("R4.12")
+def test_a_duplicate_says_nothing_about_others() -> None:
+    ledger = SlotLedger(predicate())
+    place(ledger, "main 1 Jan", OWNER)
+    again = said("main 1 Jan", first=1)[0]
+    place(ledger, "release 1 Mar", BOB)
+    changes = plan_placement(ledger.view, ledger.context(), [again], [support_of(again, fragment="text-s0")])
+    assert changes == Changes(outcomes=changes.outcomes)
+    assert changes.outcomes[0].kind is OutcomeKind.DUPLICATE

@@ -369,3 +369,37 @@ def test_the_closing_of_one_owner_touches_no_other() -> None:
     assert ledger.rows() == ["x 1 Jan..1 Mar superseded", "x 1 Jan.. active"]
     ledger.place("x 1 Feb", owner=ProfileId("bob"))
     assert ledger.rows() == ["x 1 Jan..1 Mar superseded", "x 1 Jan.. active"]
+
+
+@pytest.mark.rule("R4.10")
+def test_close_gives_no_start_to_what_had_ended_by_then() -> None:
+    assert placed("main 1 Jan", "release..15 May @1 May", by=CLOSE).view.decisions == ()
+
+
+@pytest.mark.rule("R4.15")
+def test_a_closing_is_that_of_one_facet() -> None:
+    ledger = placed("x 1 Mar", "y 1 Mar", "y 1 Apr")
+    ledger.decide(
+        *(
+            FacetAssignment(decision_id=DecisionId("keep-both"), statement_id=StatementId(name), facet=facet)
+            for name, facet in (("s0", 0), ("s1", 1), ("s2", 0))
+        )
+    )
+    ledger.decide(closing(ledger, "s1", "1 May"))
+    assert ledger.rows() == ["x 1 Mar..1 Apr superseded", "y 1 Mar..1 May superseded", "y 1 Apr.. active"]
+
+
+@pytest.mark.rule("R4.16b")
+def test_a_correction_of_one_side_takes_its_place_in_the_dispute() -> None:
+    ledger = placed("x 1 Mar", "y 1 Mar", by=CLOSE)
+    assert ledger.place("z", corrects="s0").kind is OutcomeKind.CORRECTED
+    assert ledger.rows() == ["x nothing at 1 Mar superseded", "y 1 Mar.. competing", "z 1 Mar.. competing"]
+
+
+@pytest.mark.rule("R4.12")
+def test_a_statement_with_a_text_of_its_own_beside_a_known_one_is_new() -> None:
+    ledger = placed("gold 1 Mar")
+    again = said("gold 1 Apr", first=1)[0]
+    known, fresh = support_of(again, fragment="text-s0"), support_of(again)
+    changes = plan_own_side(ledger.view, ledger.context(), [again], [known, fresh])
+    assert changes.outcomes[0].kind is OutcomeKind.CORROBORATED

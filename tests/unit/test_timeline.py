@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
-from corrigenda_core.domain.decisions import Removal, RemovalReason, TimelineDecision
+from corrigenda_core.domain.decisions import GivenStart, Removal, RemovalReason, TimelineDecision
 from corrigenda_core.domain.ids import DecisionId, StatementId
 from corrigenda_core.domain.predicates import Predicate, SameMomentPolicy
-from corrigenda_core.domain.time import EARLIEST
+from corrigenda_core.domain.relationships import Status
+from corrigenda_core.domain.time import EARLIEST, LATEST, TimeBasis
+from corrigenda_core.policy.extents import decide_exact_bound
 from corrigenda_core.policy.timeline import Timeline, fold_slot
-from corrigenda_core.testing.slots import predicate, said, shown
+from corrigenda_core.testing.slots import day, predicate, said, shown
 
 HOLD, COMPETE = predicate(), predicate(same_moment=SameMomentPolicy.COMPETE)
 
@@ -111,6 +114,12 @@ def test_statements_without_a_start_are_placed_by_witness_time(
                      id="the-later-from"),
         pytest.param(["m Mar..5 Mar", "x 10 Mar"], ["m 1 Mar..5 Mar active", "x 10 Mar.. active"],
                      ["m 1 Mar..5 Mar active", "x 10 Mar.. active"], id="an-own-end-orders"),
+        pytest.param(["b Mar", "a Mar..20 Mar", "d 22 Mar"], ["b 1 Mar.. active"],
+                     ["a 1 Mar..20 Mar active", "b 22 Mar.. competing", "d 22 Mar.. competing"],
+                     id="who-ends-before-the-tie"),
+        pytest.param(["a Mar..20 Mar", "b 5 Mar", "d 22 Mar"], ["a 1 Mar..20 Mar active", "d 22 Mar.. active"],
+                     ["a 5 Mar..20 Mar competing", "b 5 Mar..22 Mar competing", "d 22 Mar.. active"],
+                     id="who-ends-ties-with-nobody-later"),
         pytest.param(["x 1 Mar", "x 1 Apr", "x 1 Jun", "y @1 May"], ["x 1 Mar.. active"],
                      ["x 1 Mar..1 Jun competing", "y 1 Mar..1 Jun competing", "x 1 Jun.. active"],
                      id="joins-the-episode"),
@@ -130,3 +139,25 @@ def test_what_is_held_is_tried_again_when_the_other_leaves() -> None:
     timeline = fold(lines, removal("s0"))
     assert episodes(timeline) == ["y 1 Mar.. active"]
     assert held(timeline) == ["s2"]
+
+
+@pytest.mark.rule("R4.7")
+def test_starts_at_the_last_instant_tie_as_others_do() -> None:
+    at = decide_exact_bound(LATEST, TimeBasis.STATED_TIME)
+    timeline = fold_slot(COMPETE, [replace(one, start=at) for one in said("x", "y")], ())
+    assert [episode.status for episode in timeline.episodes] == [Status.COMPETING, Status.COMPETING]
+
+
+@pytest.mark.rule("R4.10")
+def test_a_given_start_that_is_not_before_its_own_end_gives_nothing() -> None:
+    given = [
+        GivenStart(
+            decision_id=DecisionId("given"),
+            statement_id=StatementId("s0"),
+            at=day(text),
+            basis=TimeBasis.RECORDED_FALLBACK,
+        )
+        for text in ("1 Feb", "1 Mar", "1 Apr")
+    ]
+    shown_with = [episodes(fold(["x..1 Mar"], one)) for one in given]
+    assert shown_with == [["x 1 Feb..1 Mar active"], ["x ..1 Mar active"], ["x ..1 Mar active"]]

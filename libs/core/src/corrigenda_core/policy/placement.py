@@ -106,7 +106,10 @@ class _Placed:
 
 @dataclass(slots=True)
 class _Placing:
-    """The slot while statements are added to it one after the other; ``after`` holds what has been added so far."""
+    """The slot while statements are added to it one after the other; ``after`` holds what has been added so far.
+
+    ``timeline`` is the fold of ``after`` once something has been added.
+    """
 
     view: SlotView
     context: PlanContext
@@ -114,6 +117,7 @@ class _Placing:
     targets: dict[StatementId, CorrectionTarget]
     after: SlotView = field(init=False)
     placed: list[_Placed] = field(init=False, default_factory=list)
+    timeline: Timeline | None = field(init=False, default=None)
     decided: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
@@ -127,7 +131,7 @@ class _Placing:
             outcome = Outcome(kind=OutcomeKind.DUPLICATE, rule="R4.12")
             self.placed.append(_Placed(statement=statement, outcome=outcome, row=said_before.relationship_id))
             return
-        before = self._fold(statement)
+        before = self.timeline or self._fold(statement)
         target = self.targets.get(statement.statement_id)
         corrected = None if target is None else self._correct(statement, target, before)
         self.after = replace(
@@ -147,6 +151,7 @@ class _Placing:
             closed=bool(settling),
         )
         self.placed.append(_Placed(statement=statement, outcome=outcome, corrected=corrected))
+        self.timeline = after
 
     def _fold(self, statement: Statement) -> Timeline:
         own = [other for other in self.after.statements if other.owner_id == statement.owner_id]
@@ -179,7 +184,7 @@ class _Placing:
             return Changes()
         if len(owners) > 1:
             raise ValueError("a placement is that of one owner")
-        refold = plan_owner_refold(self.view, self.after, owners.pop(), self.context, PLACEMENT)
+        refold = plan_owner_refold(self.view, self.after, owners.pop(), self.context, PLACEMENT, None, self.timeline)
         carriers = refold.rows.carriers
         known = {statement.statement_id for statement in self.view.statements}
         added = [s for s in self.after.statements if s.statement_id not in known]

@@ -38,6 +38,7 @@ def plan_owner_refold(
     context: PlanContext,
     reason: str,
     decision_id: DecisionId | None = None,
+    timeline: Timeline | None = None,
 ) -> Refold:
     """Folds one owner's slot as a change leaves it, and compares.
 
@@ -49,6 +50,7 @@ def plan_owner_refold(
         context: the commit. Ids 0.. name new rows, those of parts 1 to 3 transitions, references and items.
         reason: the reason code of every transition.
         decision_id: the decision that was taken, if one was.
+        timeline: the fold of ``view_after`` for a caller that has it.
 
     Returns:
         The changes hold new decisions and statements too: everything in which ``view_after`` differs.
@@ -56,9 +58,9 @@ def plan_owner_refold(
     added = _added(view_before, view_after)
     closings = tuple(decision for decision in added if isinstance(decision, Closing))
     cause = Cause(reason=reason, decision_id=decision_id, closings=closings)
-    timeline = fold_slot(
-        view_after.predicate, [s for s in view_after.statements if s.owner_id == owner_id], view_after.decisions
-    )
+    if timeline is None:
+        own = [statement for statement in view_after.statements if statement.owner_id == owner_id]
+        timeline = fold_slot(view_after.predicate, own, view_after.decisions)
     rows = plan_row_changes(view_before, view_after, owner_id, timeline, context, cause)
     return Refold(
         timeline=timeline,

@@ -63,7 +63,9 @@ def _carried(
     *,
     switched: bool,
 ) -> Statement:
-    statement = replace(statement, relationship_id=carriers.get(statement.statement_id, statement.relationship_id))
+    row = carriers.get(statement.statement_id, statement.relationship_id)
+    if row != statement.relationship_id:
+        statement = replace(statement, relationship_id=row)
     own = [support for support in supports if support.statement_id == statement.statement_id] if switched else []
     if not own:
         return statement
@@ -86,9 +88,8 @@ def _switched(supports: Iterable[Support], decisions: Iterable[SupportDecision])
 
 
 def _of_row(support: Support, rows: dict[StatementId, RelationshipId | None]) -> Support:
-    if support.statement_id is None or support.statement_id not in rows:
-        return support
-    return replace(support, relationship_id=rows[support.statement_id])
+    row = support.relationship_id if support.statement_id is None else rows.get(support.statement_id)
+    return support if row in (None, support.relationship_id) else replace(support, relationship_id=row)
 
 
 def _decided(before: tuple[TimelineDecision, ...], changes: Changes) -> tuple[TimelineDecision, ...]:
