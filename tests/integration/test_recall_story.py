@@ -1,4 +1,4 @@
-"""A correction between two owners as recall shows it: before, while it is open, after it is resolved, and in between."""
+"""A correction between two owners as recall shows it: before it, while it is open, and after it is resolved."""
 
 from __future__ import annotations
 
@@ -41,9 +41,11 @@ async def drive(team: Any, time: datetime) -> None:
 async def until(ask: Callable[[], Awaitable[Any]], is_answered: Callable[[Any], bool]) -> Any:
     """Asks until the answer is there; other processes make it."""
     async with asyncio.timeout(WAIT_SECONDS):
-        while not is_answered(answer := await ask()):
+        while True:
+            answer = await ask()
+            if is_answered(answer):
+                return answer
             await asyncio.sleep(0.02)
-    return answer
 
 
 def is_current(answer: recall_service_pb2.RecallResponse) -> bool:
