@@ -129,7 +129,7 @@ WITHOUT_IDS: dict[str, Callable[[], Message]] = {
     "Recall": lambda: recall_service_pb2.RecallRequest(query=f"production deploys from {CANARY}"),
     "ListPredicates": lambda: recall_service_pb2.ListPredicatesRequest(),
     "GetTeam": lambda: admin_service_pb2.GetTeamRequest(),
-    "UpdateTeamPolicy": lambda: admin_service_pb2.UpdateTeamPolicyRequest(idempotency_key="mine 2", review_period_days=3),
+    "UpdateTeamPolicy": lambda: admin_service_pb2.UpdateTeamPolicyRequest(idempotency_key="2", review_period_days=3),
     "CreateProfile": lambda: admin_service_pb2.CreateProfileRequest(idempotency_key="mine 3", name="A2"),
     "ListProfiles": lambda: admin_service_pb2.ListProfilesRequest(),
     "RegisterPredicate": lambda: admin_service_pb2.RegisterPredicateRequest(

@@ -381,14 +381,26 @@ CREATE TABLE timeline_decisions (
     start_at TIMESTAMP WITH TIME ZONE,
     start_basis TEXT,
     other_statement_id UUID,
+    closing_relationship_id UUID,
+    closing_at TIMESTAMP WITH TIME ZONE,
+    closing_facet INTEGER,
+    closing_object_key TEXT,
+    closing_polarity TEXT,
+    closing_statement_ids UUID[],
+    closing_made_for UUID[],
+    closing_conditional BOOLEAN,
+    closing_basis TEXT,
     revision BIGINT NOT NULL,
     recorded_at TIMESTAMP WITH TIME ZONE NOT NULL,
     CONSTRAINT timeline_decisions_pkey PRIMARY KEY (team_id, decision_id, entry),
-    CONSTRAINT timeline_decisions_kind_check CHECK (kind IN ('removal', 'facet', 'start', 'distinction')),
+    CONSTRAINT timeline_decisions_kind_check CHECK (kind IN ('removal', 'facet', 'start', 'distinction', 'closing')),
     CONSTRAINT timeline_decisions_removal_reason_check CHECK (removal_reason IN ('rejected', 'retracted', 'corrected', 'merged')),
     CONSTRAINT timeline_decisions_start_basis_check CHECK (start_basis IN ('evidence_time', 'stated_time', 'observed_time', 'recorded_fallback')),
+    CONSTRAINT timeline_decisions_closing_polarity_check CHECK (closing_polarity IN ('+', '-')),
+    CONSTRAINT timeline_decisions_closing_basis_check CHECK (closing_basis IN ('evidence_time', 'stated_time', 'observed_time', 'recorded_fallback')),
     CONSTRAINT timeline_decisions_entry_check CHECK (entry >= 0),
-    CONSTRAINT timeline_decisions_of_its_kind_check CHECK ((kind = 'removal') = (removal_reason IS NOT NULL) AND (kind = 'facet') = (facet IS NOT NULL) AND (kind = 'start') = (start_at IS NOT NULL) AND (kind = 'start') = (start_basis IS NOT NULL) AND (kind = 'distinction') = (other_statement_id IS NOT NULL)),
+    CONSTRAINT timeline_decisions_of_its_kind_check CHECK ((kind = 'removal') = (removal_reason IS NOT NULL) AND (kind = 'facet') = (facet IS NOT NULL) AND (kind = 'start') = (start_at IS NOT NULL) AND (kind = 'start') = (start_basis IS NOT NULL) AND (kind = 'distinction') = (other_statement_id IS NOT NULL) AND (kind = 'closing') = (closing_relationship_id IS NOT NULL)),
+    CONSTRAINT timeline_decisions_closing_check CHECK (num_nulls(closing_relationship_id, closing_at, closing_facet, closing_object_key, closing_polarity, closing_statement_ids, closing_made_for, closing_conditional, closing_basis) IN (0, 9)),
     CONSTRAINT timeline_decisions_team_id_statement_id_fkey FOREIGN KEY(team_id, statement_id) REFERENCES observations (team_id, observation_id),
     CONSTRAINT timeline_decisions_team_id_other_statement_id_fkey FOREIGN KEY(team_id, other_statement_id) REFERENCES observations (team_id, observation_id)
 );
@@ -400,6 +412,7 @@ COMMENT ON INDEX timeline_decisions_statement_id_idx IS 'decisions on a statemen
 COMMENT ON TABLE timeline_decisions IS 'What a decision says to the fold; it stands until its decision is reverted.';
 COMMENT ON COLUMN timeline_decisions.entry IS 'place in its decision, from 0';
 COMMENT ON COLUMN timeline_decisions.other_statement_id IS 'the statement that this one is told apart from';
+COMMENT ON COLUMN timeline_decisions.closing_relationship_id IS 'this and the next ones: a closing that changes no row, so that no transition carries it';
 
 CREATE TABLE support_decisions (
     team_id UUID NOT NULL,

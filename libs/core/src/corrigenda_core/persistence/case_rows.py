@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from corrigenda_core.domain.cases import CaseKind, CaseMember, CasePosition, CaseStatus, ConflictCase, SetKey
-from corrigenda_core.domain.ids import PredicateKey
+from corrigenda_core.domain.ids import ConflictId, PredicateKey
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.row_values import basis_of
 
@@ -75,3 +75,45 @@ def cases_of(cases: Iterable[Row], positions: Iterable[Row], members: Iterable[R
         )
         for row in cases
     )
+
+
+def case_columns(case: ConflictCase) -> dict[str, object]:
+    """The row of a case in ``conflict_cases``."""
+    key = case.set_key
+    return {
+        "conflict_id": case.conflict_id,
+        "kind": key.kind,
+        "subject_id": key.subject_id,
+        "predicate": key.predicate,
+        "scope": key.scope,
+        "object_key": key.object_key,
+        "status": case.status,
+        "version": case.version,
+        "opened_at": case.opened_at,
+        "review_due_at": case.review_due_at,
+        "first_contradiction_at": case.first_contradiction_at,
+        "resolved_at": case.resolved_at,
+        "dismissed_at": case.dismissed_at,
+        "effective_at": case.effective_at,
+        "effective_time_basis": case.effective_time_basis,
+        "preferred_position_id": case.preferred_position_id,
+        "resolution_reason": case.resolution_reason,
+        "policy_version": case.policy_version,
+        "previous_conflict_id": case.previous_conflict_id,
+    }
+
+
+def position_columns(position: CasePosition, *, conflict_id: ConflictId, version: int) -> dict[str, object]:
+    """The row of a position in ``case_positions``; ``version`` numbers the row."""
+    return {
+        "conflict_id": conflict_id,
+        "position_id": position.position_id,
+        "version": version,
+        "position_key": position.key,
+        "present": bool(position.members),
+        "counted_groups": position.counted_groups,
+        "authoritative_groups": position.authoritative_groups,
+        "support_digest": position.support_digest,
+        "first_seen_at": position.first_seen_at,
+        "last_seen_at": position.last_seen_at,
+    }

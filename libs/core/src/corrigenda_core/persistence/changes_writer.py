@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from corrigenda_core.domain.actors import Actor
 from corrigenda_core.domain.cases import CaseEvent, CasePosition, ConflictCase
 from corrigenda_core.domain.changes import Changes
+from corrigenda_core.domain.decisions import (
+    Removal,
+    TimelineDecision,
+)
 from corrigenda_core.domain.evidence import Support, SupportDecision
-from corrigenda_core.domain.ids import ConflictId, IdempotencyKey, TeamId
+from corrigenda_core.domain.ids import ConflictId, DecisionId, IdempotencyKey, TeamId
 from corrigenda_core.domain.items import ReviewItem
-from corrigenda_core.domain.relationships import Carriage, CrossReference, Relationship, Statement, Transition
+from corrigenda_core.domain.relationships import (
+    Carriage,
+    Closing,
+    CrossReference,
+    ReferenceKind,
+    Relationship,
+    Statement,
+    Transition,
+)
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence import tables
+from corrigenda_core.persistence.case_rows import case_columns, position_columns
 from corrigenda_core.persistence.database import Unbounded
+from corrigenda_core.persistence.decision_rows import CLOSING_FIELDS, decision_columns, is_carried
 from corrigenda_core.persistence.named_sql import Query, load_sql
 from corrigenda_core.persistence.row_values import (
     actor_columns,
@@ -26,7 +41,6 @@ from corrigenda_core.persistence.row_values import (
 from corrigenda_core.persistence.slot_store import CaseRowVersions
 from corrigenda_core.persistence.transaction import Transaction
 
-_CLOSING_COLUMNS = ("at", "facet", "object_key", "polarity", "statement_ids", "made_for", "conditional")
 # What a review changes of a losing row; its role may write no other column.
 _LOSER_COLUMNS = ("status", "valid_to", "valid_to_basis")
 # What a placement or a decision changes: whose row it is, what it says and where stays for good.
@@ -77,6 +91,7 @@ class ChangesWriter:
         """
         for statement in changes.statements:
             self._statement(statement, predicate_version)
+        self._decisions(changes)
         for row in changes.relationships:
             self._relationship(row)
         for transition in changes.transitions:
@@ -121,6 +136,44 @@ class ChangesWriter:
             },
         )
 
+    def _decisions(self, changes: Changes) -> None:
+        """The decisions that a placement takes by itself, and what each says to the fold, in its order."""
+        carried = {
+            (transition.closing.decision_id, transition.closing.relationship_id)
+            for transition in changes.transitions
+            if transition.closing is not None
+        }
+        corrected = {one.decision_id for one in changes.decisions if isinstance(one, Removal)}
+        corrected |= {
+            one.decision_id
+            for one in changes.references
+            if one.kind is ReferenceKind.CORRECTS and one.decision_id is not None
+        }
+        by_decision: dict[DecisionId, list[TimelineDecision]] = defaultdict(list)
+        for decision in changes.decisions:
+            by_decision[decision.decision_id].append(decision)
+        for decision_id, entries in by_decision.items():
+            kind = "correct" if decision_id in corrected else "settle"
+            self.transaction.insert(tables.decisions, self._decision_row(decision_id, kind, entries))
+            stored = [one for one in entries if not is_carried(one, carried)]
+            for entry, decision in enumerate(stored):
+                row = {"decision_id": decision_id, "entry": entry, **decision_columns(decision)}
+                self.transaction.insert(tables.timeline_decisions, row)
+
+    def _decision_row(
+        self, decision_id: DecisionId, kind: str, entries: Iterable[TimelineDecision]
+    ) -> Mapping[str, object]:
+        targets = {one.relationship_id for one in entries if isinstance(one, Closing)}
+        return {
+            "decision_id": decision_id,
+            "kind": kind,
+            **actor_columns(self.actor),
+            "target_ids": sorted(targets),
+            "idempotency_key": self.key,
+            "reason": "placement",
+            "details": {},
+        }
+
     def _relationship(self, row: Relationship) -> None:
         columns = {
             "relationship_id": row.relationship_id,
@@ -162,7 +215,7 @@ class ChangesWriter:
                 "decision_id": transition.decision_id,
                 "conflict_id": transition.conflict_id,
                 "idempotency_key": self.key,
-                **{f"closing_{name}": closing and getattr(closing, name) for name in _CLOSING_COLUMNS},
+                **{f"closing_{name}": closing and getattr(closing, name) for name in CLOSING_FIELDS},
             },
         )
 
@@ -255,11 +308,11 @@ class ChangesWriter:
 
     def _case(self, before: ConflictCase | None, case: ConflictCase, at: Instant) -> None:
         """The case, then only the positions and members that have changed, then when to look at it next."""
-        row = _case_row(case)
+        row = case_columns(case)
         if before is None:
             self.transaction.insert(tables.conflict_cases, row)
         else:
-            prior = _case_row(before)
+            prior = case_columns(before)
             self.transaction.amend(tables.conflict_cases, row, [name for name in row if row[name] != prior[name]])
         known = {position.position_id: position for position in before.positions} if before else {}
         for position in case.positions:
@@ -272,18 +325,7 @@ class ChangesWriter:
         prior_version = self.versions.take(conflict_id, position.position_id)
         self.transaction.put(
             tables.case_positions,
-            {
-                "conflict_id": conflict_id,
-                "position_id": position.position_id,
-                "version": (prior_version or 0) + 1,
-                "position_key": position.key,
-                "present": bool(position.members),
-                "counted_groups": position.counted_groups,
-                "authoritative_groups": position.authoritative_groups,
-                "support_digest": position.support_digest,
-                "first_seen_at": position.first_seen_at,
-                "last_seen_at": position.last_seen_at,
-            },
+            position_columns(position, conflict_id=conflict_id, version=(prior_version or 0) + 1),
             prior_version,
             _POSITION_COLUMNS,
         )
@@ -337,31 +379,6 @@ class ChangesWriter:
                 tables.search_refresh_intents,
                 {"fragment_id": fragment_id, "reason": reason, "consumed_at": Unbounded.END},
             )
-
-
-def _case_row(case: ConflictCase) -> dict[str, object]:
-    key = case.set_key
-    return {
-        "conflict_id": case.conflict_id,
-        "kind": key.kind,
-        "subject_id": key.subject_id,
-        "predicate": key.predicate,
-        "scope": key.scope,
-        "object_key": key.object_key,
-        "status": case.status,
-        "version": case.version,
-        "opened_at": case.opened_at,
-        "review_due_at": case.review_due_at,
-        "first_contradiction_at": case.first_contradiction_at,
-        "resolved_at": case.resolved_at,
-        "dismissed_at": case.dismissed_at,
-        "effective_at": case.effective_at,
-        "effective_time_basis": case.effective_time_basis,
-        "preferred_position_id": case.preferred_position_id,
-        "resolution_reason": case.resolution_reason,
-        "policy_version": case.policy_version,
-        "previous_conflict_id": case.previous_conflict_id,
-    }
 
 
 def _next_look(team_id: TeamId, case: ConflictCase, at: Instant) -> Query:

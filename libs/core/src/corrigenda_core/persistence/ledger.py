@@ -60,6 +60,7 @@ ERASABLE_TEXTS: Mapping[str, frozenset[str]] = {
     "relationships": frozenset({"value_canonical", "value_display", "object_key"}),
     "verification_events": frozenset({"reason"}),
     "transitions": frozenset({"closing_object_key"}),
+    "timeline_decisions": frozenset({"closing_object_key"}),
     "decisions": frozenset({"reason", "details"}),
     "review_items": frozenset({"details"}),
     "conflict_cases": frozenset({"object_key"}),

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 from corrigenda_core.domain.cases import CaseMember, CasePosition, ConflictCase, SetKey
 from corrigenda_core.domain.evidence import Support
-from corrigenda_core.domain.ids import ConflictId, DecisionId, StatementId, TeamId
+from corrigenda_core.domain.ids import ConflictId, StatementId, TeamId
 from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
 from corrigenda_core.domain.objects import Polarity, Slot
 from corrigenda_core.domain.predicates import Predicate
-from corrigenda_core.domain.relationships import Closing, CrossReference, ReferenceKind, Statement
+from corrigenda_core.domain.relationships import CrossReference, ReferenceKind, Statement
 from corrigenda_core.domain.slots import SlotView
-from corrigenda_core.domain.time import TimeBasis
 from corrigenda_core.persistence.case_rows import case_of, member_of, position_of
 from corrigenda_core.persistence.database import Row
+from corrigenda_core.persistence.decision_rows import closing_of, decision_of
 from corrigenda_core.persistence.named_sql import Query, load_sql
-from corrigenda_core.persistence.row_values import basis_of, bound_of, object_of, relationship_of, support_of
+from corrigenda_core.persistence.row_values import bound_of, object_of, relationship_of, support_of
 from corrigenda_core.policy.validity import decide_witness_time
 
 _STATEMENTS = (
@@ -26,6 +26,7 @@ _STATEMENTS = (
     "slot_statements",
     "slot_supports",
     "slot_closings",
+    "slot_decisions",
     "slot_references",
     "slot_items",
     "slot_cases",
@@ -87,7 +88,10 @@ class SlotQueries:
             rows=tuple(relationship_of(row) for row in rows["slot_relationships"]),
             statements=_statements(rows["slot_statements"], self.slot, supports),
             supports=supports,
-            decisions=tuple(_closing(row) for row in rows["slot_closings"]),
+            decisions=(
+                *(closing_of(row) for row in rows["slot_closings"]),
+                *(decision_of(row) for row in rows["slot_decisions"]),
+            ),
             references=tuple(_reference(row) for row in rows["slot_references"]),
             items=tuple(_item(row, self.slot) for row in rows["slot_items"]),
             cases=cases,
@@ -125,22 +129,6 @@ def _statement(row: Row, slot: Slot, supports: Sequence[Support]) -> Statement:
         record=row["record"],
         source=row["source"],
         relationship_id=row["relationship_id"],
-    )
-
-
-def _closing(row: Row) -> Closing:
-    return Closing(
-        decision_id=DecisionId(row["decision_id"] or row["transition_id"]),
-        relationship_id=row["relationship_id"],
-        facet=row["closing_facet"],
-        object_key=row["closing_object_key"],
-        polarity=Polarity(row["closing_polarity"]),
-        at=row["closing_at"],
-        statement_ids=tuple(row["closing_statement_ids"]),
-        made_for=tuple(row["closing_made_for"]),
-        conditional=row["closing_conditional"],
-        basis=basis_of(row["time_basis"]) or TimeBasis.RECORDED_FALLBACK,
-        conflict_id=row["conflict_id"],
     )
 
 

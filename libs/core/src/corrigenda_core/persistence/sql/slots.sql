@@ -78,7 +78,30 @@ FROM relationships AS r
 JOIN transitions AS t ON t.team_id = r.team_id AND t.relationship_id = r.relationship_id
 WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
   AND r.scope = %(scope)s AND t.closing_at IS NOT NULL
+  AND NOT EXISTS (
+      SELECT 1
+      FROM decisions AS v
+      WHERE v.team_id = t.team_id AND v.reverts_decision_id = t.decision_id
+  )
 ORDER BY t.revision, t.transition_id;
+
+-- name: slot_decisions
+-- purpose: what standing decisions say to the fold; a decision stands until another one reverts it
+-- index: statements_slot_idx
+-- lock: none
+SELECT DISTINCT d.decision_id, d.entry, d.kind, d.statement_id, d.removal_reason, d.facet, d.start_at, d.start_basis,
+       d.other_statement_id, d.closing_relationship_id, d.closing_at, d.closing_facet, d.closing_object_key,
+       d.closing_polarity, d.closing_statement_ids, d.closing_made_for, d.closing_conditional, d.closing_basis
+FROM statements AS s
+JOIN timeline_decisions AS d ON d.team_id = s.team_id AND d.statement_id = s.statement_id
+WHERE s.team_id = %(team_id)s AND s.subject_id = %(subject_id)s AND s.predicate = %(predicate)s
+  AND s.scope = %(scope)s
+  AND NOT EXISTS (
+      SELECT 1
+      FROM decisions AS r
+      WHERE r.team_id = d.team_id AND r.reverts_decision_id = d.decision_id
+  )
+ORDER BY d.decision_id, d.entry;
 
 -- name: slot_references
 -- purpose: the references from and to the rows of a slot, with whether they stand
@@ -100,14 +123,14 @@ WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate 
 ORDER BY x.reference_id;
 
 -- name: slot_items
--- purpose: the pending questions of a slot
+-- purpose: the questions of a slot that are pending, or that can be pending again
 -- index: review_items_slot_idx
 -- lock: none
 SELECT i.item_id, i.version, i.kind, i.status, i.owner_id, i.reason, i.ingest_id, i.fragment_id, i.statement_id, i.incoming, i.opposing, i.details,
        i.decision_id, i.opened_at
 FROM review_items AS i
 WHERE i.team_id = %(team_id)s AND i.subject_id = %(subject_id)s AND i.predicate = %(predicate)s
-  AND i.scope = %(scope)s AND i.status = 'pending'
+  AND i.scope = %(scope)s AND (i.status = 'pending' OR i.reason = 'overtaken')
 ORDER BY i.item_id;
 
 -- name: slot_cases
