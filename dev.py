@@ -196,7 +196,8 @@ def command_bench(*arguments: str) -> int:
     if not script.is_file():
         say(f"there is no benchmark {area}/{name}")
         return 2
-    return in_environment(RUNTIME, str(script), *rest)
+    # The mutation run needs the tests' tools; measurements need what runs.
+    return in_environment(DEV if area == "quality" else RUNTIME, str(script), *rest)
 
 
 COMMANDS = {

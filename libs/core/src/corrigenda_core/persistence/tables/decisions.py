@@ -87,8 +87,11 @@ timeline_decisions = team_table(
     optional("start_at", INSTANT),
     *member_of("start_basis", TimeBasis, nullable=True),
     optional("other_statement_id", Uuid, "the statement that this one is told apart from"),
-    optional("closing_relationship_id", Uuid, "this and the next ones: a closing that changes no row, so that no "
-             "transition carries it"),
+    optional(
+        "closing_relationship_id",
+        Uuid,
+        "this and the next ones: a closing that changes no row, so that no transition carries it",
+    ),
     optional("closing_at", INSTANT),
     optional("closing_facet", Integer),
     optional("closing_object_key", Text),
