@@ -23,7 +23,7 @@ from corrigenda_core.policy.identity import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-EXAMPLES = 5_000 if os.environ.get("CORRIGENDA_TEST_TIER") == "full" else 150
+EXAMPLES = 2_000 if os.environ.get("CORRIGENDA_TEST_TIER") == "full" else 150
 
 
 def context(text: str) -> IdentityContext:
