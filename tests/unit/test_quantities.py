@@ -83,6 +83,8 @@ def test_numbers(text: str, number: str) -> None:
         ("3 months", ("3", "months")),
         ("512 mb", ("512", "mb")),
         ("5 m", ("5", "m")),
+        ("1 " + "x" * 32, ("1", "x" * 32)),
+        ("9" * 64 + " PiB", (str((10**64 - 1) * 2**50), "B")),
     ],
 )
 @pytest.mark.rule("R3.10")

@@ -371,6 +371,13 @@ def test_words_inside_a_mention_are_a_name() -> None:
     assert bounds[0].side is Side.END
 
 
+def test_a_mention_that_only_touches_the_time_takes_nothing() -> None:
+    text = "since 2026: main"
+    assert len(decide_time_bounds(text, UTC, mentions=[TextSpan(start=0, end=6), TextSpan(start=10, end=16)])) == 1
+    assert decide_time_bounds(text, UTC, mentions=[TextSpan(start=5, end=7)]) == ()
+    assert decide_time_bounds(text, UTC, mentions=[TextSpan(start=9, end=16)]) == ()
+
+
 def test_offsets_are_code_points() -> None:
     text = "🚀 since 2026"
     (bound,) = decide_time_bounds(text, UTC)
