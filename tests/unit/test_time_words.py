@@ -382,3 +382,19 @@ def test_offsets_are_code_points() -> None:
     text = "🚀 since 2026"
     (bound,) = decide_time_bounds(text, UTC)
     assert bound.span == TextSpan(start=2, end=12)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "from 2026-03-01T08:00Z to 2026-03-01T10:00Z",
+        "between 2026-03-01T08:00Z and 2026-03-01T10:00Z",
+        "since 2026-03-01T08:00Z, through 2026-03-01T10:00Z",
+    ],
+)
+@pytest.mark.rule("R3.4")
+def test_an_interval_to_an_exact_instant_meets_the_one_from_it(words: str) -> None:
+    *_, end = decide_time_bounds(words, UTC)
+    (start,) = decide_time_bounds("from 2026-03-01T10:00Z", UTC)
+
+    assert (end.side, end.at) == (Side.END, start.at)

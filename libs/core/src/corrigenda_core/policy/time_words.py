@@ -9,6 +9,8 @@
 | from ... until, from ... through | start, and an end as that word says |
 | between ... and | the same as from ... to |
 
+An exact instant has no last one: whatever the word, the end is at it.
+
 The named time must follow directly: "since early 2026", "until the end of March 2026", "since before 2020" state
 nothing that could be told exactly. Neither does a date after any other word ("on", "in", "by", "before", "after"), nor
 a date that is the subject of a clause of its own ("since 1 March 2026 is a Sunday"), nor a negated word ("not until
@@ -24,6 +26,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from corrigenda_core.domain.time import Instant, Side, TextSpan, TimeBound
+from corrigenda_core.policy.calendar_days import MICROSECOND
 from corrigenda_core.policy.date_words import GAP, NamedTime, decide_named_time
 
 _INCLUSIVE = rf"through|thru|(?:until|up{GAP}to|to){GAP}and{GAP}including"
@@ -78,7 +81,9 @@ class _Phrase:
 
     @property
     def at(self) -> Instant:
-        return self.named.whole.end if self.inclusive else self.named.whole.start
+        # Nothing lies inside an exact instant: "from 8:00 to 10:00" and "from 10:00" meet, and do not overlap.
+        is_instant = self.named.whole.end - self.named.whole.start == MICROSECOND
+        return self.named.whole.end if self.inclusive and not is_instant else self.named.whole.start
 
 
 def decide_time_bounds(text: str, zone: tzinfo, *, mentions: Sequence[TextSpan] = ()) -> tuple[TimeBound, ...]:
