@@ -28,11 +28,15 @@ from corrigenda_core.policy.timeline import Episode, HeldStatement, Timeline
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """Why rows change: a reason code, the decision if one was taken, and the closings that it makes."""
+    """Why rows change: a reason code, the decision if one was taken, and the closings that it makes.
+
+    ``joining`` says that those join rows into what they were made for.
+    """
 
     reason: str
     decision_id: DecisionId | None = None
     closings: tuple[Closing, ...] = ()
+    joining: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,12 +212,14 @@ class _RowDiff:
 
     def _compared(self, after: Iterable[Relationship], carriers: Mapping[StatementId, RelationshipId]) -> RowChanges:
         before = {row.relationship_id: row for row in self._rows}
+        # A closing stands on the transition of its row, so its row gets one even where it ends at that instant already.
+        closed = {closing.relationship_id for closing in self._cause.closings}
         rows: list[Relationship] = []
         changed: list[Relationship] = []
         transitions: list[Transition] = []
         for row in sorted(after, key=lambda row: (row.first_recorded_at, row.relationship_id)):
             prior = before.get(row.relationship_id)
-            if row == prior:
+            if row == prior and row.relationship_id not in closed:
                 rows.append(row)
                 continue
             moment = self._context.moment
