@@ -275,5 +275,3 @@ def _changed(
     after = replace(after, decisions=(*after.decisions, *decisions))
     beside = Changes(decision_records=(record,), support_decisions=switches)
     return plan_slot_change(before, after, context, kind.value, decision_id, beside=beside)
-
-

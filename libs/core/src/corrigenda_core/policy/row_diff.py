@@ -212,14 +212,12 @@ class _RowDiff:
 
     def _compared(self, after: Iterable[Relationship], carriers: Mapping[StatementId, RelationshipId]) -> RowChanges:
         before = {row.relationship_id: row for row in self._rows}
-        # A closing stands on the transition of its row, so its row gets one even where it ends at that instant already.
-        closed = {closing.relationship_id for closing in self._cause.closings}
         rows: list[Relationship] = []
         changed: list[Relationship] = []
         transitions: list[Transition] = []
         for row in sorted(after, key=lambda row: (row.first_recorded_at, row.relationship_id)):
             prior = before.get(row.relationship_id)
-            if row == prior and row.relationship_id not in closed:
+            if row == prior:
                 rows.append(row)
                 continue
             moment = self._context.moment
@@ -252,7 +250,7 @@ class _RowDiff:
             actor=self._context.actor,
             reason=self._cause.reason,
             time_basis=row.end_basis if moved_end else row.start_basis,
-            decision_id=self._cause.decision_id,
+            decision_id=closings[0].decision_id if closings else self._cause.decision_id,
             closing=closings[0] if closings else None,
         )
 

@@ -10,9 +10,7 @@ from corrigenda_core.domain.ids import StatementId
 from corrigenda_core.domain.relationships import Statement
 
 
-def apply_same_values(
-    statements: Iterable[Statement], decisions: Iterable[TimelineDecision]
-) -> tuple[Statement, ...]:
+def apply_same_values(statements: Iterable[Statement], decisions: Iterable[TimelineDecision]) -> tuple[Statement, ...]:
     """The statements as they are read: with the object and polarity of the one that each is the same as.
 
     Decisions may chain; a chain that comes back to its beginning says nothing.

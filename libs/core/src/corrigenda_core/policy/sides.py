@@ -78,9 +78,7 @@ def decide_side(view: SlotView, row: Relationship, timeline: Timeline) -> Side:
         row: one of its rows.
         timeline: the fold of the row's owner.
     """
-    carried = sorted(
-        (s for s in view.statements if s.relationship_id == row.relationship_id), key=lambda s: s.sequence
-    )
+    carried = sorted((s for s in view.statements if s.relationship_id == row.relationship_id), key=lambda s: s.sequence)
     carriers = {s.statement_id: s.relationship_id for s in view.statements}
     ids = {statement.statement_id for statement in carried}
     against = {

@@ -7,12 +7,8 @@ from dataclasses import replace
 from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.ids import DecisionId
 from corrigenda_core.domain.slots import PlanContext, SlotView
-from corrigenda_core.policy.case_effects import plan_case_effects
+from corrigenda_core.policy.case_side import plan_case_side
 from corrigenda_core.policy.refold import plan_refold
-from corrigenda_core.policy.view_changes import apply_changes
-from corrigenda_core.policy.winner_items import plan_winner_items
-
-_ROWS, _WINNERS, _CASES = range(3)
 
 
 def plan_slot_change(
@@ -34,18 +30,15 @@ def plan_slot_change(
     Args:
         before: the slot as it stands.
         after: the same rows with the statements, supports and decisions that are to stand, as in `plan_refold`.
-        context: the commit. Its own ids are the caller's; everything here has a part of them.
+        context: the commit. Its own ids, and those of its parts 4 and 5, are the caller's.
         reason: the reason code of every transition.
         decision_id: the decision that was taken, if one was.
         beside: what the decision appends by itself: its record, references, switches of supports and references.
         joining: whether the decision's closings join rows into what they were made for.
     """
 
-    def part(k: int) -> PlanContext:
-        return replace(context, ids=context.ids.part(k))
-
     beside = beside or Changes()
-    rows = plan_refold(before, after, part(_ROWS), reason, decision_id, joining=joining)
+    rows = plan_refold(before, after, context, reason, decision_id, joining=joining)
     changes = replace(
         rows,
         decision_records=beside.decision_records,
@@ -55,9 +48,4 @@ def plan_slot_change(
         references_switched_off=beside.references_switched_off,
         items=(*rows.items, *beside.items),
     )
-    left = apply_changes(before, changes)
-    winners = plan_winner_items(before, left, part(_WINNERS))
-    effects = plan_case_effects(left, part(_CASES))
-    return replace(
-        changes, items=(*changes.items, *winners), cases=effects.cases, case_events=effects.events
-    )
+    return plan_case_side(before, changes, context)
