@@ -72,10 +72,12 @@ class SameValue:
 class Reopening:
     """A closing says nothing while this decision stands: the relationship that it had ended was retracted.
 
-    A closing is named by the decision that made it and the relationship that it was made for.
+    A closing is named by the decision that made it and the relationship that it ended; ``statement_id`` is one that
+    carries the relationship.
     """
 
     decision_id: DecisionId
+    statement_id: StatementId
     closing_decision_id: DecisionId
     relationship_id: RelationshipId
 

@@ -13,7 +13,7 @@ from corrigenda_core.domain.time import Instant, Moment, require_instant
 
 
 class DecisionKind(StrEnum):
-    """What was decided; `close` is the same-moment policy of that name, `revert` takes another decision back."""
+    """What was decided; `settle` is what the same-moment policy `close` does, `revert` takes another decision back."""
 
     KEEP_NEW = "keep_new"
     KEEP_EXISTING = "keep_existing"
@@ -25,7 +25,7 @@ class DecisionKind(StrEnum):
     END = "end"
     RETRACT = "retract"
     CORRECT = "correct"
-    CLOSE = "close"
+    SETTLE = "settle"
     ACKNOWLEDGE = "acknowledge"
     SELECT_ENTITY = "select_entity"
     CONFIRM_NEW_ENTITY = "confirm_new_entity"

@@ -55,10 +55,12 @@ class SlotView:
 class CaseView:
     """What a review reads of one live case: its members' current rows and supports, and no text.
 
-    ``carried`` says which statements each row carries.
+    ``carried`` says which statements each row carries. ``beside`` are rows of the members' owners that are no members
+    and in force beside a competing one.
     """
 
     case: ConflictCase
     rows: tuple[Relationship, ...] = ()
+    beside: tuple[Relationship, ...] = ()
     supports: tuple[Support, ...] = ()
     carried: tuple[tuple[RelationshipId, StatementId], ...] = ()

@@ -18,7 +18,7 @@ from corrigenda_core.policy.winner_items import plan_winner_items
 
 
 def plan_case_side(view: SlotView, changes: Changes, context: PlanContext) -> Changes:
-    """Changes of a slot with what they do to team cases, live and resolved: every plan that changes rows ends with this.
+    """Changes of a slot with what they do to team cases: every plan that changes rows ends with this.
 
     Args:
         view: the slot as it stands.

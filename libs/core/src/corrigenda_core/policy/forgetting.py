@@ -95,7 +95,12 @@ def plan_retract(
         raise Refusal(Reason.INVALID_FIELD, "nothing carries the relationship any more", field="relationship_id")
     decisions: list[TimelineDecision] = [_retracted(statement, decision_id) for statement in carried]
     decisions += [
-        Reopening(decision_id=decision_id, closing_decision_id=closing.decision_id, relationship_id=row_id)
+        Reopening(
+            decision_id=decision_id,
+            statement_id=carried[0].statement_id,
+            closing_decision_id=closing.decision_id,
+            relationship_id=row_id,
+        )
         for closing in view.decisions
         if isinstance(closing, Closing) and closing.relationship_id == row_id and closing.conflict_id is None
     ]

@@ -176,7 +176,7 @@ class _Placing:
         decisions = decide_settlement(self.after, statement, episode.against, decision_id)
         if decisions:
             closed = [decision.relationship_id for decision in decisions if isinstance(decision, Closing)]
-            self._record(decision_id, DecisionKind.CLOSE, statement, closed)
+            self._record(decision_id, DecisionKind.SETTLE, statement, closed)
         return decisions
 
     def _next_decision_id(self) -> DecisionId:

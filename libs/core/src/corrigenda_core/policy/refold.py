@@ -149,10 +149,8 @@ def _statements_of(decision: TimelineDecision) -> tuple[StatementId, ...]:
             return decision.statement_ids
         case Distinction():
             return decision.first, decision.second
-        case Removal() | FacetAssignment() | GivenStart() | SameValue():
+        case Removal() | FacetAssignment() | GivenStart() | SameValue() | Reopening():
             return (decision.statement_id,)
-        case Reopening():
-            return ()  # It comes with the removals of the statements that it is about.
         case _:
             assert_never(decision)
 

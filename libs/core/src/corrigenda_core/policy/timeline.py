@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corrigenda_core.domain.decisions import FacetAssignment, GivenStart, Removal, Reopening, TimelineDecision
 from corrigenda_core.domain.ids import StatementId
@@ -14,9 +14,17 @@ from corrigenda_core.domain.time import Interval, TimeBasis
 from corrigenda_core.policy.extents import decide_exact_bound, decide_just_before
 from corrigenda_core.policy.facets import Facets, decide_facets
 from corrigenda_core.policy.lane_walk import Ending, Run
-from corrigenda_core.policy.lanes import Entry, LaneKey, decide_lane, is_slot_exclusive
+from corrigenda_core.policy.lanes import (
+    Entry,
+    LaneKey,
+    decide_lane,
+    is_excluding_value,
+    is_slot_exclusive,
+    value_of,
+)
 from corrigenda_core.policy.same_moment import Held, HoldReason
 from corrigenda_core.policy.same_values import apply_same_values
+from corrigenda_core.policy.validity import is_overlapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,8 +169,9 @@ def _timeline(lanes: Iterable[Facets], removals: Iterable[Removal], closings: Se
     for lane in lanes:
         for facet, admission in lane.admissions():
             runs = admission.reading.walk.runs
-            episodes += [_episode(facet, run, _rivals(run, runs), closings) for run in runs]
-            episodes += [_episode(facet, beside.run, beside.against, closings) for beside in admission.beside]
+            made = [_episode(facet, run, _rivals(run, runs), closings) for run in runs]
+            made += [_episode(facet, beside.run, beside.against, closings) for beside in admission.beside]
+            episodes += _with_lost_sides(made, exclusive=lane.exclusive)
             held += admission.held
             left += admission.left.items()
         held += lane.undecided
@@ -200,6 +209,22 @@ def _episode(facet: int, run: Run, against: Collection[Entry], closings: Iterabl
         closing=None if ending is None else ending.closing,
         successors=() if ending is None or ending.successor is None else _ids(ending.successor.entries),
     )
+
+
+def _with_lost_sides(episodes: Sequence[Episode], *, exclusive: bool) -> list[Episode]:
+    """The episodes of one facet, where sides of a dispute that lost a case stay `competing` if they would overlap."""
+    alone = [episode for episode in episodes if episode.status is not Status.COMPETING]
+    return [
+        replace(episode, status=Status.COMPETING)
+        if episode.against and any(_is_overlapped(episode, other, exclusive=exclusive) for other in alone)
+        else episode
+        for episode in episodes
+    ]
+
+
+def _is_overlapped(episode: Episode, other: Episode, *, exclusive: bool) -> bool:
+    values = value_of(episode.object, episode.polarity), value_of(other.object, other.polarity)
+    return is_excluding_value(*values, exclusive=exclusive) and is_overlapping(episode.validity, other.validity)
 
 
 def _status(run: Run, ending: Ending | None, *, disputed: bool, closings: Iterable[Closing]) -> Status:

@@ -51,10 +51,10 @@ from corrigenda_core.domain.views import TemporalSelector, Version
 from corrigenda_core.policy.case_review import ReviewPlan, plan_case_review
 from corrigenda_core.policy.exclusion import is_excluding
 from corrigenda_core.policy.forgetting import plan_end, plan_fragment_retraction, plan_retract
+from corrigenda_core.policy.placement import plan_placement
 from corrigenda_core.policy.resolution import may_answer_item, plan_resolution
 from corrigenda_core.policy.revert import plan_revert
 from corrigenda_core.policy.slot_change import plan_slot_change
-from corrigenda_core.policy.placement import plan_placement
 from corrigenda_core.policy.validity import is_overlapping
 from corrigenda_core.policy.view_changes import apply_changes
 from corrigenda_core.policy.visibility import Picture, decide_picture, decide_view
@@ -227,6 +227,7 @@ class MemoryStore:
         looked_at = CaseView(
             case=case,
             rows=tuple(row for row in view.rows if row.relationship_id in members),
+            beside=tuple(row for row in view.rows if row.relationship_id not in members),
             supports=view.supports,
             carried=tuple(
                 (s.relationship_id, s.statement_id) for s in view.statements if s.relationship_id is not None
