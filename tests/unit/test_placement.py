@@ -75,8 +75,8 @@ def test_a_third_value_joins_the_dispute() -> None:
 def test_several_values_held_against_one_are_one_question() -> None:
     ledger = placed(["x 1 Mar", "y 1 Mar", "z 1 Mar"])
     (item,) = ledger.view.items
-    assert item.incoming == (ledger.row_id("s1"), ledger.row_id("s2"))
-    assert item.opposing == (ledger.row_id("s0"),)
+    assert item.incoming == (ledger.row_id("s2"),)
+    assert item.opposing == (ledger.row_id("s0"), ledger.row_id("s1"))
     assert item.version == 2
 
 

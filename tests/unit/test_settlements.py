@@ -343,7 +343,7 @@ def test_several_statements_of_one_plan_are_placed_one_after_the_other() -> None
 
 @pytest.mark.rule("R4.15")
 def test_a_conditional_closing_lapses_when_what_it_was_made_for_is_held() -> None:
-    ledger = placed("x 1 Jan", "y 1 Mar", "z 1 Mar")
+    ledger = placed("x 1 Jan", "y 1 Mar !crm", "z 1 Mar")
     assert ledger.row("s2").status is Status.NEEDS_REVIEW
     made_for = (StatementId("s2"),)
     ledger.decide(closing(ledger, "s0", "1 Feb", conditional=True, made_for=made_for))

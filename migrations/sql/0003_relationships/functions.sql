@@ -86,7 +86,19 @@ CREATE FUNCTION reviewer_only_closes() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF current_user = 'corrigenda_reviewer' THEN
-        IF OLD.status NOT IN ('active', 'competing') OR NEW.status <> 'superseded' OR NEW.valid_to > OLD.valid_to THEN
+        IF OLD.status NOT IN ('active', 'competing') OR NEW.valid_to > OLD.valid_to
+            OR NEW.status <> 'superseded' AND NOT (
+                OLD.status = 'competing' AND NEW.status = 'competing' AND EXISTS (
+                    SELECT 1
+                    FROM public.relationships AS r
+                    WHERE r.team_id = OLD.team_id AND r.subject_id = OLD.subject_id AND r.predicate = OLD.predicate
+                      AND r.scope = OLD.scope AND r.owner_id = OLD.owner_id AND r.facet = OLD.facet
+                      AND r.relationship_id <> OLD.relationship_id
+                      AND r.status IN ('active', 'competing', 'superseded')
+                      AND tstzrange(r.valid_from, r.valid_to) && tstzrange(NEW.valid_from, NEW.valid_to)
+                )
+            )
+        THEN
             RAISE EXCEPTION USING
                 ERRCODE = 'ZC002',
                 MESSAGE = format('the reviewer may close a losing relationship and nothing else: %s to %s',
@@ -99,7 +111,7 @@ END
 $$;
 
 COMMENT ON FUNCTION reviewer_only_closes() IS
-'Trigger of relationships: the reviewer''s role only turns active or competing into superseded, with no later end.';
+'Trigger of relationships: the reviewer''s role only turns active or competing into superseded, with no later end; one side of a dispute that goes on beside it may stay competing.';
 
 CREATE TRIGGER relationships_reviewer BEFORE UPDATE ON relationships
 FOR EACH ROW EXECUTE FUNCTION reviewer_only_closes();

@@ -29,6 +29,7 @@ CREATE TABLE decisions (
     item_version INTEGER,
     target_ids UUID[] NOT NULL,
     kept_relationship_id UUID,
+    statement_ids UUID[] NOT NULL,
     reverts_decision_id UUID,
     idempotency_key TEXT,
     reason TEXT NOT NULL,
@@ -50,6 +51,8 @@ COMMENT ON TABLE decisions IS 'One decision of a person, a judge or an operator;
 COMMENT ON COLUMN decisions.kind IS 'the action: keep_new, retract, revert, ...';
 COMMENT ON COLUMN decisions.item_version IS 'the version that the decision answered';
 COMMENT ON COLUMN decisions.target_ids IS 'every relationship, fragment or entity that it names';
+COMMENT ON COLUMN decisions.statement_ids IS 'statements that were placed with it: a revert takes them out of the timeline';
+COMMENT ON COLUMN decisions.details IS 'pairs of a name and a text, in the order given';
 
 CREATE TABLE relationships_history (
     team_id UUID NOT NULL,
@@ -381,6 +384,8 @@ CREATE TABLE timeline_decisions (
     start_at TIMESTAMP WITH TIME ZONE,
     start_basis TEXT,
     other_statement_id UUID,
+    reopened_decision_id UUID,
+    reopened_relationship_id UUID,
     closing_relationship_id UUID,
     closing_at TIMESTAMP WITH TIME ZONE,
     closing_facet INTEGER,
@@ -393,13 +398,13 @@ CREATE TABLE timeline_decisions (
     revision BIGINT NOT NULL,
     recorded_at TIMESTAMP WITH TIME ZONE NOT NULL,
     CONSTRAINT timeline_decisions_pkey PRIMARY KEY (team_id, decision_id, entry),
-    CONSTRAINT timeline_decisions_kind_check CHECK (kind IN ('removal', 'facet', 'start', 'distinction', 'closing')),
+    CONSTRAINT timeline_decisions_kind_check CHECK (kind IN ('removal', 'facet', 'start', 'distinction', 'same', 'reopening', 'closing')),
     CONSTRAINT timeline_decisions_removal_reason_check CHECK (removal_reason IN ('rejected', 'retracted', 'corrected', 'merged')),
     CONSTRAINT timeline_decisions_start_basis_check CHECK (start_basis IN ('evidence_time', 'stated_time', 'observed_time', 'recorded_fallback')),
     CONSTRAINT timeline_decisions_closing_polarity_check CHECK (closing_polarity IN ('+', '-')),
     CONSTRAINT timeline_decisions_closing_basis_check CHECK (closing_basis IN ('evidence_time', 'stated_time', 'observed_time', 'recorded_fallback')),
     CONSTRAINT timeline_decisions_entry_check CHECK (entry >= 0),
-    CONSTRAINT timeline_decisions_of_its_kind_check CHECK ((kind = 'removal') = (removal_reason IS NOT NULL) AND (kind = 'facet') = (facet IS NOT NULL) AND (kind = 'start') = (start_at IS NOT NULL) AND (kind = 'start') = (start_basis IS NOT NULL) AND (kind = 'distinction') = (other_statement_id IS NOT NULL) AND (kind = 'closing') = (closing_relationship_id IS NOT NULL)),
+    CONSTRAINT timeline_decisions_of_its_kind_check CHECK ((kind = 'removal') = (removal_reason IS NOT NULL) AND (kind = 'facet') = (facet IS NOT NULL) AND (kind = 'start') = (start_at IS NOT NULL) AND (kind = 'start') = (start_basis IS NOT NULL) AND (kind IN ('distinction', 'same')) = (other_statement_id IS NOT NULL) AND (kind = 'reopening') = (reopened_decision_id IS NOT NULL) AND (kind = 'reopening') = (reopened_relationship_id IS NOT NULL) AND (kind = 'closing') = (closing_relationship_id IS NOT NULL)),
     CONSTRAINT timeline_decisions_closing_check CHECK (num_nulls(closing_relationship_id, closing_at, closing_facet, closing_object_key, closing_polarity, closing_statement_ids, closing_made_for, closing_conditional, closing_basis) IN (0, 9)),
     CONSTRAINT timeline_decisions_team_id_statement_id_fkey FOREIGN KEY(team_id, statement_id) REFERENCES observations (team_id, observation_id),
     CONSTRAINT timeline_decisions_team_id_other_statement_id_fkey FOREIGN KEY(team_id, other_statement_id) REFERENCES observations (team_id, observation_id)
@@ -411,7 +416,8 @@ CREATE INDEX timeline_decisions_statement_id_idx ON timeline_decisions (team_id,
 COMMENT ON INDEX timeline_decisions_statement_id_idx IS 'decisions on a statement for the fold; foreign key to observations';
 COMMENT ON TABLE timeline_decisions IS 'What a decision says to the fold; it stands until its decision is reverted.';
 COMMENT ON COLUMN timeline_decisions.entry IS 'place in its decision, from 0';
-COMMENT ON COLUMN timeline_decisions.other_statement_id IS 'the statement that this one is told apart from';
+COMMENT ON COLUMN timeline_decisions.other_statement_id IS 'the statement that this one is told apart from, or the same as';
+COMMENT ON COLUMN timeline_decisions.reopened_decision_id IS 'with the next one: the closing that says nothing while this stands';
 COMMENT ON COLUMN timeline_decisions.closing_relationship_id IS 'this and the next ones: a closing that changes no row, so that no transition carries it';
 
 CREATE TABLE support_decisions (

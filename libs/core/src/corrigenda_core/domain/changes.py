@@ -11,6 +11,7 @@ from corrigenda_core.domain.evidence import Support, SupportDecision
 from corrigenda_core.domain.ids import ConflictId, DecisionId, RelationshipId, StatementId
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.relationships import Carriage, CrossReference, Relationship, Statement, Transition
+from corrigenda_core.domain.resolutions import DecisionRecord
 
 
 class OutcomeKind(StrEnum):
@@ -63,13 +64,15 @@ class Changes:
     ``relationships`` holds the new current version of every touched row, ``statements`` the new statements;
     everything else is appended. A row appears at most once, and every row here has its transition. ``decisions`` are
     new ones that shape the timeline; a closing among them also stands on the transition that it makes, if it makes one.
-    ``decisions_taken_back`` no longer stand.
+    ``decisions_taken_back`` no longer stand. ``decision_records`` say who decided what: every one of ``decisions`` has
+    its record among them.
     """
 
     statements: tuple[Statement, ...] = ()
     relationships: tuple[Relationship, ...] = ()
     transitions: tuple[Transition, ...] = ()
     carriages: tuple[Carriage, ...] = ()
+    decision_records: tuple[DecisionRecord, ...] = ()
     decisions: tuple[TimelineDecision, ...] = ()
     decisions_taken_back: tuple[DecisionId, ...] = ()
     supports: tuple[Support, ...] = ()

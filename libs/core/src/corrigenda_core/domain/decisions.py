@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from corrigenda_core.domain.ids import DecisionId, StatementId
+from corrigenda_core.domain.ids import DecisionId, RelationshipId, StatementId
 from corrigenda_core.domain.relationships import Closing
 from corrigenda_core.domain.time import Instant, TimeBasis
 
@@ -59,4 +59,27 @@ class Distinction:
     second: StatementId
 
 
-TimelineDecision = Removal | FacetAssignment | GivenStart | Distinction | Closing
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SameValue:
+    """A statement says what another one says, in other words: the fold reads it with that one's object and polarity."""
+
+    decision_id: DecisionId
+    statement_id: StatementId
+    same_as: StatementId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reopening:
+    """A closing says nothing while this decision stands: the relationship that it had ended was retracted.
+
+    A closing is named by the decision that made it and the relationship that it ended; ``statement_id`` is one that
+    carries the relationship.
+    """
+
+    decision_id: DecisionId
+    statement_id: StatementId
+    closing_decision_id: DecisionId
+    relationship_id: RelationshipId
+
+
+TimelineDecision = Removal | FacetAssignment | GivenStart | Distinction | SameValue | Reopening | Closing

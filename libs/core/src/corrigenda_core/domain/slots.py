@@ -34,7 +34,8 @@ class SlotView:
     ``rows`` are the current versions; ``statements`` all statements ever recorded in the slot with the row that
     carries each; ``supports`` all supports of those rows with their current effect; ``decisions`` those that stand
     (a reverted one is not here); ``items`` the pending ones; ``cases`` the live ones whose set key lies in the slot;
-    ``closed_cases`` the last closed case of a set key, which the next one names.
+    ``closed_cases`` the last closed case of a set key, which the next one names; ``resolved_cases`` those that were
+    resolved, with their positions as they were then.
     """
 
     slot: Slot
@@ -47,16 +48,19 @@ class SlotView:
     items: tuple[ReviewItem, ...] = ()
     cases: tuple[ConflictCase, ...] = ()
     closed_cases: tuple[tuple[SetKey, ConflictId], ...] = ()
+    resolved_cases: tuple[ConflictCase, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseView:
     """What a review reads of one live case: its members' current rows and supports, and no text.
 
-    ``carried`` says which statements each row carries.
+    ``carried`` says which statements each row carries. ``beside`` are rows of the members' owners that are no members
+    and in force beside a competing one.
     """
 
     case: ConflictCase
     rows: tuple[Relationship, ...] = ()
+    beside: tuple[Relationship, ...] = ()
     supports: tuple[Support, ...] = ()
     carried: tuple[tuple[RelationshipId, StatementId], ...] = ()

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from corrigenda_core.domain.actors import Actor
 from corrigenda_core.domain.cases import CaseEvent, CasePosition, ConflictCase
 from corrigenda_core.domain.changes import Changes
-from corrigenda_core.domain.decisions import (
-    Removal,
-    TimelineDecision,
-)
 from corrigenda_core.domain.evidence import Support, SupportDecision
-from corrigenda_core.domain.ids import ConflictId, DecisionId, IdempotencyKey, TeamId
+from corrigenda_core.domain.ids import ConflictId, IdempotencyKey, TeamId
 from corrigenda_core.domain.items import ReviewItem
-from corrigenda_core.domain.relationships import (
-    Carriage,
-    Closing,
-    CrossReference,
-    ReferenceKind,
-    Relationship,
-    Statement,
-    Transition,
-)
+from corrigenda_core.domain.relationships import Carriage, CrossReference, Relationship, Statement, Transition
+from corrigenda_core.domain.resolutions import DecisionRecord
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.case_rows import case_columns, position_columns
@@ -137,41 +125,33 @@ class ChangesWriter:
         )
 
     def _decisions(self, changes: Changes) -> None:
-        """The decisions that a placement takes by itself, and what each says to the fold, in its order."""
+        """Every decision with what it says to the fold, in its order, apart from closings that stand on transitions."""
         carried = {
             (transition.closing.decision_id, transition.closing.relationship_id)
             for transition in changes.transitions
             if transition.closing is not None
         }
-        corrected = {one.decision_id for one in changes.decisions if isinstance(one, Removal)}
-        corrected |= {
-            one.decision_id
-            for one in changes.references
-            if one.kind is ReferenceKind.CORRECTS and one.decision_id is not None
-        }
-        by_decision: dict[DecisionId, list[TimelineDecision]] = defaultdict(list)
-        for decision in changes.decisions:
-            by_decision[decision.decision_id].append(decision)
-        for decision_id, entries in by_decision.items():
-            kind = "correct" if decision_id in corrected else "settle"
-            self.transaction.insert(tables.decisions, self._decision_row(decision_id, kind, entries))
-            stored = [one for one in entries if not is_carried(one, carried)]
-            for entry, decision in enumerate(stored):
-                row = {"decision_id": decision_id, "entry": entry, **decision_columns(decision)}
+        for record in changes.decision_records:
+            self.transaction.insert(tables.decisions, self._decision_row(record))
+            entries = [one for one in changes.decisions if one.decision_id == record.decision_id]
+            for entry, decision in enumerate(one for one in entries if not is_carried(one, carried)):
+                row = {"decision_id": record.decision_id, "entry": entry, **decision_columns(decision)}
                 self.transaction.insert(tables.timeline_decisions, row)
 
-    def _decision_row(
-        self, decision_id: DecisionId, kind: str, entries: Iterable[TimelineDecision]
-    ) -> Mapping[str, object]:
-        targets = {one.relationship_id for one in entries if isinstance(one, Closing)}
+    def _decision_row(self, record: DecisionRecord) -> Mapping[str, object]:
         return {
-            "decision_id": decision_id,
-            "kind": kind,
-            **actor_columns(self.actor),
-            "target_ids": sorted(targets),
-            "idempotency_key": self.key,
-            "reason": "placement",
-            "details": {},
+            "decision_id": record.decision_id,
+            "kind": record.kind,
+            **actor_columns(record.actor),
+            "item_id": record.item_id,
+            "item_version": record.item_version,
+            "target_ids": sorted(record.target_ids),
+            "kept_relationship_id": record.kept_id,
+            "statement_ids": list(record.statement_ids),
+            "reverts_decision_id": record.reverts,
+            "idempotency_key": record.key or self.key,
+            "reason": record.reason,
+            "details": [list(detail) for detail in record.details],
         }
 
     def _relationship(self, row: Relationship) -> None:

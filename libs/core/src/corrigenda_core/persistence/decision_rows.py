@@ -10,6 +10,8 @@ from corrigenda_core.domain.decisions import (
     GivenStart,
     Removal,
     RemovalReason,
+    Reopening,
+    SameValue,
     TimelineDecision,
 )
 from corrigenda_core.domain.ids import DecisionId, RelationshipId, StatementId
@@ -56,6 +58,16 @@ def decision_of(row: Row) -> TimelineDecision:
             return Distinction(
                 decision_id=decision_id, first=statement_id, second=StatementId(row["other_statement_id"])
             )
+        case "same":
+            same_as = StatementId(row["other_statement_id"])
+            return SameValue(decision_id=decision_id, statement_id=statement_id, same_as=same_as)
+        case "reopening":
+            return Reopening(
+                decision_id=decision_id,
+                statement_id=statement_id,
+                closing_decision_id=DecisionId(row["reopened_decision_id"]),
+                relationship_id=RelationshipId(row["reopened_relationship_id"]),
+            )
         case _:
             closing = {**row, "relationship_id": row["closing_relationship_id"], "conflict_id": None}
             return closing_of({**closing, "time_basis": row["closing_basis"], "transition_id": None})
@@ -78,6 +90,15 @@ def decision_columns(decision: TimelineDecision) -> Mapping[str, object]:
             return {"kind": "start", "statement_id": statement_id, "start_at": start, "start_basis": basis}
         case Distinction(first=first, second=second):
             return {"kind": "distinction", "statement_id": first, "other_statement_id": second}
+        case SameValue(statement_id=statement_id, same_as=same_as):
+            return {"kind": "same", "statement_id": statement_id, "other_statement_id": same_as}
+        case Reopening() as reopening:
+            return {
+                "kind": "reopening",
+                "statement_id": reopening.statement_id,
+                "reopened_decision_id": reopening.closing_decision_id,
+                "reopened_relationship_id": reopening.relationship_id,
+            }
         case Closing() as closing:
             return {
                 "kind": "closing",

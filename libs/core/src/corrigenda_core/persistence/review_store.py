@@ -19,7 +19,14 @@ from corrigenda_core.persistence.named_sql import Query, load_sql
 from corrigenda_core.persistence.row_values import relationship_of, support_of
 from corrigenda_core.persistence.work_transaction import WorkRunner
 
-_CASE_STATEMENTS = ("review_case", "review_positions", "review_members", "review_carriages", "review_supports")
+_CASE_STATEMENTS = (
+    "review_case",
+    "review_positions",
+    "review_members",
+    "review_beside",
+    "review_carriages",
+    "review_supports",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,6 +231,7 @@ def case_view(answers: Mapping[str, list[Row]]) -> CaseView:
     return CaseView(
         case=case_of(case, positions),
         rows=tuple(relationship_of(row) for row in answers["review_members"]),
+        beside=tuple(relationship_of(row) for row in answers["review_beside"]),
         supports=tuple(support_of(row) for row in answers["review_supports"]),
         carried=tuple((row["relationship_id"], row["statement_id"]) for row in answers["review_carriages"]),
     )

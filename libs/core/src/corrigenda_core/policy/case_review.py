@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from corrigenda_core.domain.actors import SYSTEM_REVIEWER
@@ -22,8 +23,11 @@ from corrigenda_core.domain.snapshots import (
 )
 from corrigenda_core.domain.time import TimeBasis
 from corrigenda_core.policy.case_effects import decide_member_versions, decide_snapshot_member
+from corrigenda_core.policy.exclusion import is_excluding
 from corrigenda_core.policy.team_conflict import decide_case
-from corrigenda_core.policy.validity import apply_closing
+from corrigenda_core.policy.validity import apply_closing, is_overlapping
+
+_ALONE_IN_FORCE = frozenset({Status.ACTIVE, Status.SUPERSEDED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,13 +82,16 @@ def plan_case_review(view: CaseView, context: PlanContext) -> ReviewPlan:
 def _resolving(view: CaseView, context: PlanContext, decision: Resolve, policy_version: str) -> Changes:
     """The case resolved and every loser ended by an explicit closing; nothing else is touched."""
     case, rows = view.case, {row.relationship_id: row for row in view.rows}
-    closed: list[Relationship] = []
-    transitions: list[Transition] = []
-    for number, loser in enumerate(decision.losers):
-        before = rows[loser.relationship_id]
-        after = _closed_row(before, loser, decision, context)
-        closed.append(after)
-        transitions.append(_closing_transition(view, before, after, decision, context.ids.nth(2 + number)))
+    lost = [_closed_row(rows[loser.relationship_id], loser, decision, context) for loser in decision.losers]
+    ended = {row.relationship_id: row for row in lost}
+    neighbours = [ended.get(row.relationship_id, row) for row in (*view.rows, *view.beside)]
+    closed = [
+        replace(after, status=decide_lost_status(rows[after.relationship_id], after, neighbours)) for after in lost
+    ]
+    transitions = [
+        _closing_transition(view, rows[after.relationship_id], after, decision, context.ids.nth(2 + number))
+        for number, after in enumerate(closed)
+    ]
     resolved = replace(
         case,
         status=CaseStatus.RESOLVED,
@@ -98,6 +105,29 @@ def _resolving(view: CaseView, context: PlanContext, decision: Resolve, policy_v
     )
     event = _event(case, resolved, context, CaseAction.RESOLVED, decision.reason.value, policy_version, decision.basis)
     return Changes(relationships=tuple(closed), transitions=tuple(transitions), cases=(resolved,), case_events=(event,))
+
+
+def decide_lost_status(before: Relationship, after: Relationship, neighbours: Iterable[Relationship]) -> Status:
+    """The status of a loser: `superseded`, unless two of its owner's values would then be in force at once.
+
+    Sides of one owner's dispute overlap. Where another one of them loses as well, or holds beside it, a competing
+    loser stays `competing` with its end, as a side of a dispute that a later statement has overtaken does.
+
+    Args:
+        before: the row before the resolution.
+        after: the row with its new end, superseded.
+        neighbours: the rows of the slot with the ends and statuses that the resolution gives them.
+    """
+    if before.status is Status.COMPETING and any(
+        other.relationship_id != after.relationship_id
+        and (other.owner_id, other.facet) == (after.owner_id, after.facet)
+        and other.status in _ALONE_IN_FORCE
+        and is_excluding(other, after)
+        and is_overlapping(other.validity, after.validity)
+        for other in neighbours
+    ):
+        return Status.COMPETING
+    return Status.SUPERSEDED
 
 
 def _closed_row(before: Relationship, loser: Loser, decision: Resolve, context: PlanContext) -> Relationship:

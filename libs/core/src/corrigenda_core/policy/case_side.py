@@ -14,10 +14,11 @@ from corrigenda_core.policy.case_effects import CaseEffects, plan_case_effects
 from corrigenda_core.policy.references import plan_references
 from corrigenda_core.policy.refold import PARTS
 from corrigenda_core.policy.view_changes import apply_changes
+from corrigenda_core.policy.winner_items import plan_winner_items
 
 
 def plan_case_side(view: SlotView, changes: Changes, context: PlanContext) -> Changes:
-    """Changes of a slot with what they do to the team's cases: every plan that changes rows ends with this.
+    """Changes of a slot with what they do to team cases: every plan that changes rows ends with this.
 
     Args:
         view: the slot as it stands.
@@ -25,10 +26,13 @@ def plan_case_side(view: SlotView, changes: Changes, context: PlanContext) -> Ch
         context: the commit.
     """
     after = apply_changes(view, changes)
-    effects = plan_case_effects(after, replace(context, ids=context.ids.part(_parts_used(view, changes) + 1)))
+    used = _parts_used(view, changes)
+    effects = plan_case_effects(after, replace(context, ids=context.ids.part(used + 1)))
+    winners = plan_winner_items(view, after, replace(context, ids=context.ids.part(used + 2)))
     before = {case.conflict_id: case for case in view.cases}
     return replace(
         changes,
+        items=(*changes.items, *winners),
         cases=(*changes.cases, *effects.cases),
         case_events=(*changes.case_events, *effects.events),
         outcomes=tuple(_with_effect(outcome, effects, before) for outcome in changes.outcomes),

@@ -11,24 +11,35 @@ from corrigenda_core.domain.relationships import Closing
 from corrigenda_core.domain.time import EARLIEST, Instant
 from corrigenda_core.policy.lane_walk import Run
 from corrigenda_core.policy.lanes import Entry, is_excluding_value
-from corrigenda_core.policy.same_moment import Admission, Held, HoldReason, decide_admission
+from corrigenda_core.policy.same_moment import (
+    Admission,
+    Held,
+    HoldReason,
+    decide_admission,
+    decide_ending_closing,
+)
 
 
 @dataclass(slots=True)
 class Facets:
-    """The admissions of one lane by facet, and those that fit into several facets and wait."""
+    """The admissions of one lane by facet, and those that fit into several facets and wait.
+
+    ``left`` are those that would wait although a closing has ended them.
+    """
 
     closings: Sequence[Closing]
     policy: SameMomentPolicy
     exclusive: bool
     entries: dict[int, list[Entry]]
     undecided: list[Held] = field(default_factory=list)
+    left: dict[StatementId, Closing] = field(default_factory=dict)
     _read: dict[int, Admission] = field(default_factory=dict)
 
     def admission(self, facet: int) -> Admission:
         """What the entries of one facet say together."""
         if facet not in self._read:
-            closings = [closing for closing in self.closings if closing.facet == facet]
+            inside = {entry.statement_id for entry in self.entries[facet]}
+            closings = [c for c in self.closings if c.facet == facet or not inside.isdisjoint(c.statement_ids)]
             self._read[facet] = decide_admission(self.entries[facet], closings, self.policy, exclusive=self.exclusive)
         return self._read[facet]
 
@@ -97,6 +108,10 @@ def _add_free(facets: Facets, entry: Entry) -> None:
     equal = [facet for facet, runs in in_force.items() if any(run.value == entry.value for run in runs)]
     if equal or len(in_force) < 2:
         facets.add(min(equal or in_force, default=0), entry)
+        return
+    ended = decide_ending_closing(entry, facets.closings)
+    if ended is not None:
+        facets.left[entry.statement_id] = ended
         return
     opponents = [other for runs in in_force.values() for run in runs for other in run.entries]
     facets.undecided.append(Held(entry=entry, against=tuple(opponents), reason=HoldReason.SEVERAL_FACETS))

@@ -22,13 +22,15 @@ class Entry:
     """A statement with the times that count for it once decisions are read.
 
     ``start`` is its known or given start; ``unbounded`` marks a given start that is unbounded. Without either it is
-    placed by ``witness_at``, which lies before its own ``end`` and before every closing that lists it.
+    placed by ``witness_at``, which lies before its own ``end`` and before every closing that lists it. ``closed_at`` is
+    the first closing after its start that lists it: what ended then began before.
     """
 
     statement: Statement
     start: KnownBound | None
     unbounded: bool = False
     end: KnownBound | None = None
+    closed_at: Instant | None = None
     witness_at: Instant
     value: Value = field(init=False)
 
@@ -53,11 +55,11 @@ class Entry:
 
     @property
     def reach(self) -> tuple[Instant, Instant]:
-        """Between which instants its start lies, end exclusive: the whole interval of its words, before its own end."""
+        """Between which instants its start lies, end exclusive: the whole interval of its words, before it ended."""
         if self.start is None:
             return EARLIEST, EARLIEST
-        end = self.start.whole.end
-        return self.start.at, end if self.end is None else min(end, self.end.at)
+        ends = [self.start.whole.end, None if self.end is None else self.end.at, self.closed_at]
+        return self.start.at, min(end for end in ends if end is not None)
 
 
 def value_of(object_: Object, polarity: Polarity) -> Value:

@@ -22,7 +22,7 @@ FEWER_THAN_TWO_SIDES = "fewer_than_two_sides"
 class Dispute:
     """Rows of one owner that exclude each other without a known order.
 
-    ``incoming`` are those that are asked about: the held ones, or where none is held the one recorded last.
+    ``incoming`` is the one that is asked about: of the held ones, or where none is held of all, the one recorded last.
     """
 
     incoming: tuple[RelationshipId, ...]
@@ -46,7 +46,8 @@ def plan_own_items(
     are left.
 
     Args:
-        view: the slot of before, with the pending items and those closed as overtaken.
+        view: the slot of before, with the pending items, those closed as overtaken, and in a revert those that the
+            decision had answered or closed.
         owner_id: whose questions these are.
         timeline: the fold that the rows say now.
         changes: the change of rows.
@@ -83,7 +84,10 @@ def plan_own_items(
 
 
 def decide_disputes(view: SlotView, timeline: Timeline, changes: RowChanges) -> list[Dispute]:
-    """The disputes of a timeline that wait for their owner, in the order of recording; overtaken ones do not."""
+    """The disputes of a timeline that wait for their owner, in the order of recording.
+
+    One that a later statement has overtaken waits for nobody, nor does one whose sides decisions have all ended.
+    """
     sequence = {statement.statement_id: statement.sequence for statement in view.statements}
     recorded: dict[RelationshipId, int] = {}
     groups: list[tuple[set[RelationshipId], set[str]]] = []
@@ -100,9 +104,9 @@ def decide_disputes(view: SlotView, timeline: Timeline, changes: RowChanges) -> 
     disputes = []
     for rows, reasons in groups:
         ordered = sorted(rows, key=lambda row: recorded[row])
-        incoming = tuple(row for row in ordered if row in held_rows) or (ordered[-1],)
-        opposing = tuple(row for row in ordered if row not in incoming)
-        disputes.append(Dispute(incoming=incoming, opposing=opposing, reason=max(reasons)))
+        incoming = [row for row in ordered if row in held_rows or not held_rows & rows][-1]
+        opposing = tuple(row for row in ordered if row != incoming)
+        disputes.append(Dispute(incoming=(incoming,), opposing=opposing, reason=max(reasons)))
     return sorted(disputes, key=lambda dispute: recorded[dispute.incoming[0]])
 
 
@@ -111,17 +115,17 @@ def _excluding_each_other(timeline: Timeline) -> Iterator[tuple[tuple[StatementI
     for held in timeline.held:
         yield (held.statement_id, *held.against), held.reason.value
     for episode in timeline.episodes:
-        if episode.status is Status.COMPETING and not episode.successors:
+        if episode.status is Status.COMPETING and not episode.successors and episode.closing is None:
             yield (episode.statement_ids[-1], *episode.against), HoldReason.SAME_MOMENT.value
 
 
 def _item_of(dispute: Dispute, items: Iterable[ReviewItem]) -> ReviewItem | None:
-    """The pending item that shares most sides with a dispute, else a closed one about two of them."""
+    """The item that shares most sides with a dispute, pending or answered, else a closed one about two of them."""
     best: tuple[bool, int] = (False, 1)
     found = None
     for item in items:
         shared = len(dispute.sides.intersection((*item.incoming, *item.opposing)))
-        rank = (item.status is ItemStatus.PENDING and shared > 0, shared)
+        rank = (item.status is not ItemStatus.CLOSED and shared > 0, shared)
         if rank > best:
             best, found = rank, item
     return found

@@ -11,7 +11,8 @@ from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.evidence import Support
 from corrigenda_core.domain.ids import DecisionId, ReferenceId, RelationshipId, StatementId
 from corrigenda_core.domain.predicates import SameMomentPolicy
-from corrigenda_core.domain.relationships import CrossReference, ReferenceKind, Relationship, Statement
+from corrigenda_core.domain.relationships import Closing, CrossReference, ReferenceKind, Relationship, Statement
+from corrigenda_core.domain.resolutions import DecisionKind, DecisionRecord
 from corrigenda_core.domain.slots import PlanContext, SlotView
 from corrigenda_core.domain.submissions import CorrectionTarget
 from corrigenda_core.policy.case_side import plan_case_side, plan_reference_side
@@ -100,8 +101,7 @@ class _Placed:
     statement: Statement
     outcome: Outcome
     row: RelationshipId | None = None
-    corrected: RelationshipId | None = None
-    decision_id: DecisionId | None = None
+    correction: DecisionRecord | None = None
 
 
 @dataclass(slots=True)
@@ -118,7 +118,7 @@ class _Placing:
     after: SlotView = field(init=False)
     placed: list[_Placed] = field(init=False, default_factory=list)
     timeline: Timeline | None = field(init=False, default=None)
-    decided: int = field(init=False, default=0)
+    records: list[DecisionRecord] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self.after = self.view
@@ -133,7 +133,7 @@ class _Placing:
             return
         before = self.timeline or self._fold(statement)
         target = self.targets.get(statement.statement_id)
-        corrected = None if target is None else self._correct(statement, target, before)
+        correction = None if target is None else self._correct(statement, target, before)
         self.after = replace(
             self.after, statements=(*self.after.statements, statement), supports=(*self.after.supports, *own)
         )
@@ -147,35 +147,53 @@ class _Placing:
             self.view.predicate,
             before,
             after,
-            corrected=corrected is not None,
+            corrected=correction is not None,
             closed=bool(settling),
         )
-        self.placed.append(_Placed(statement=statement, outcome=outcome, corrected=corrected))
+        self.placed.append(_Placed(statement=statement, outcome=outcome, correction=correction))
         self.timeline = after
 
     def _fold(self, statement: Statement) -> Timeline:
         own = [other for other in self.after.statements if other.owner_id == statement.owner_id]
         return fold_slot(self.after.predicate, own, self.after.decisions)
 
-    def _correct(self, statement: Statement, target: CorrectionTarget, before: Timeline) -> RelationshipId:
+    def _correct(self, statement: Statement, target: CorrectionTarget, before: Timeline) -> DecisionRecord:
         rows = {row.relationship_id: row for row in self.after.rows}
         row = rows.get(target.relationship_id)
         if row is None:
             raise Refusal(Reason.RESOURCE_NOT_FOUND, "there is no such relationship", field="correction_target")
         held = may_correct(statement, row, target)
-        decisions = plan_correction(self.after, statement, row, held, before, self._decision_id())
+        decision_id = self._next_decision_id()
+        decisions = plan_correction(self.after, statement, row, held, before, decision_id)
         self.after = replace(self.after, decisions=(*self.after.decisions, *decisions))
-        return row.relationship_id
+        return self._record(decision_id, DecisionKind.CORRECT, statement, [row.relationship_id])
 
     def _settle(self, statement: Statement, after: Timeline) -> tuple[TimelineDecision, ...]:
         episode = after.episode_of(statement.statement_id)
         if self.view.predicate.same_moment is not SameMomentPolicy.CLOSE or episode is None or not episode.against:
             return ()
-        return decide_settlement(self.after, statement, episode.against, self._decision_id())
+        decision_id = self._next_decision_id()
+        decisions = decide_settlement(self.after, statement, episode.against, decision_id)
+        if decisions:
+            closed = [decision.relationship_id for decision in decisions if isinstance(decision, Closing)]
+            self._record(decision_id, DecisionKind.SETTLE, statement, closed)
+        return decisions
 
-    def _decision_id(self) -> DecisionId:
-        self.decided += 1
-        return DecisionId(self.context.ids.part(4).nth(self.decided - 1))
+    def _next_decision_id(self) -> DecisionId:
+        return DecisionId(self.context.ids.part(4).nth(len(self.records)))
+
+    def _record(
+        self, decision_id: DecisionId, kind: DecisionKind, statement: Statement, targets: Sequence[RelationshipId]
+    ) -> DecisionRecord:
+        record = DecisionRecord(
+            decision_id=decision_id,
+            kind=kind,
+            actor=self.context.actor,
+            target_ids=tuple(targets),
+            statement_ids=(statement.statement_id,),
+        )
+        self.records.append(record)
+        return record
 
     def changes(self) -> Changes:
         """The changes of the owner's rows, with the outcomes."""
@@ -184,7 +202,11 @@ class _Placing:
             return Changes()
         if len(owners) > 1:
             raise ValueError("a placement is that of one owner")
-        refold = plan_owner_refold(self.view, self.after, owners.pop(), self.context, PLACEMENT, None, self.timeline)
+        correction = next((placed.correction for placed in self.placed if placed.correction is not None), None)
+        decision_id = None if correction is None else correction.decision_id
+        refold = plan_owner_refold(
+            self.view, self.after, owners.pop(), self.context, PLACEMENT, decision_id, self.timeline
+        )
         carriers = refold.rows.carriers
         known = {statement.statement_id for statement in self.view.statements}
         added = [s for s in self.after.statements if s.statement_id not in known]
@@ -196,6 +218,7 @@ class _Placing:
                 replace(s, relationship_id=carriers[s.statement_id]) for s in new_supports if s.statement_id is not None
             ),
             references=(*refold.changes.references, *self._correcting(refold)),
+            decision_records=tuple(self.records),
             outcomes=tuple(self._outcome(placed, carriers) for placed in self.placed),
         )
 
@@ -205,10 +228,11 @@ class _Placing:
                 reference_id=ReferenceId(self.context.ids.part(5).nth(number)),
                 kind=ReferenceKind.CORRECTS,
                 source_id=refold.rows.carriers[placed.statement.statement_id],
-                target_id=placed.corrected,
+                target_id=RelationshipId(placed.correction.target_ids[0]),
+                decision_id=placed.correction.decision_id,
             )
             for number, placed in enumerate(self.placed)
-            if placed.corrected is not None
+            if placed.correction is not None
         ]
 
     def _outcome(self, placed: _Placed, carriers: Mapping[StatementId, RelationshipId]) -> PlacementOutcome:

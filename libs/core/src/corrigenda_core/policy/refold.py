@@ -7,13 +7,22 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
 from corrigenda_core.domain.changes import Changes
-from corrigenda_core.domain.decisions import Distinction, FacetAssignment, GivenStart, Removal, TimelineDecision
+from corrigenda_core.domain.decisions import (
+    Distinction,
+    FacetAssignment,
+    GivenStart,
+    Removal,
+    Reopening,
+    SameValue,
+    TimelineDecision,
+)
 from corrigenda_core.domain.ids import DecisionId, ProfileId, StatementId
 from corrigenda_core.domain.relationships import Closing
 from corrigenda_core.domain.slots import PlanContext, SlotView
 from corrigenda_core.policy.own_items import plan_own_items
 from corrigenda_core.policy.row_diff import Cause, RowChanges, plan_row_changes
 from corrigenda_core.policy.row_references import plan_own_references
+from corrigenda_core.policy.same_values import apply_same_values
 from corrigenda_core.policy.timeline import Timeline, fold_slot
 
 PARTS = 16
@@ -39,6 +48,8 @@ def plan_owner_refold(
     reason: str,
     decision_id: DecisionId | None = None,
     timeline: Timeline | None = None,
+    *,
+    joining: bool = False,
 ) -> Refold:
     """Folds one owner's slot as a change leaves it, and compares.
 
@@ -51,13 +62,15 @@ def plan_owner_refold(
         reason: the reason code of every transition.
         decision_id: the decision that was taken, if one was.
         timeline: the fold of ``view_after`` for a caller that has it.
+        joining: whether its closings join rows into what they were made for, which then does not replace them.
 
     Returns:
         The changes hold new decisions and statements too: everything in which ``view_after`` differs.
     """
     added = _added(view_before, view_after)
     closings = tuple(decision for decision in added if isinstance(decision, Closing))
-    cause = Cause(reason=reason, decision_id=decision_id, closings=closings)
+    cause = Cause(reason=reason, decision_id=decision_id, closings=closings, joining=joining)
+    view_after = replace(view_after, statements=apply_same_values(view_after.statements, view_after.decisions))
     if timeline is None:
         own = [statement for statement in view_after.statements if statement.owner_id == owner_id]
         timeline = fold_slot(view_after.predicate, own, view_after.decisions)
@@ -87,6 +100,8 @@ def plan_refold(
     context: PlanContext,
     reason: str,
     decision_id: DecisionId | None = None,
+    *,
+    joining: bool = False,
 ) -> Changes:
     """Makes the rows of every owner whose statements, supports or decisions a change touched say their timelines.
 
@@ -100,12 +115,14 @@ def plan_refold(
         context: the commit; each owner gets a part of the ids.
         reason: the reason code of every transition.
         decision_id: the decision that was taken, if one was.
+        joining: as in `plan_owner_refold`.
     """
     taken_back = {d.decision_id for d in set(view_before.decisions) - set(view_after.decisions)}
     parts = []
     for number, owner_id in enumerate(_touched_owners(view_before, view_after)):
         own = replace(context, ids=context.ids.part(number * PARTS))
-        parts.append(plan_owner_refold(view_before, view_after, owner_id, own, reason, decision_id).changes)
+        refold = plan_owner_refold(view_before, view_after, owner_id, own, reason, decision_id, joining=joining)
+        parts.append(refold.changes)
     return Changes(
         relationships=_all(part.relationships for part in parts),
         transitions=_all(part.transitions for part in parts),
@@ -132,7 +149,7 @@ def _statements_of(decision: TimelineDecision) -> tuple[StatementId, ...]:
             return decision.statement_ids
         case Distinction():
             return decision.first, decision.second
-        case Removal() | FacetAssignment() | GivenStart():
+        case Removal() | FacetAssignment() | GivenStart() | SameValue() | Reopening():
             return (decision.statement_id,)
         case _:
             assert_never(decision)

@@ -28,11 +28,15 @@ from corrigenda_core.policy.timeline import Episode, HeldStatement, Timeline
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """Why rows change: a reason code, the decision if one was taken, and the closings that it makes."""
+    """Why rows change: a reason code, the decision if one was taken, and the closings that it makes.
+
+    ``joining`` says that those join rows into what they were made for.
+    """
 
     reason: str
     decision_id: DecisionId | None = None
     closings: tuple[Closing, ...] = ()
+    joining: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,7 +250,7 @@ class _RowDiff:
             actor=self._context.actor,
             reason=self._cause.reason,
             time_basis=row.end_basis if moved_end else row.start_basis,
-            decision_id=self._cause.decision_id,
+            decision_id=closings[0].decision_id if closings else self._cause.decision_id,
             closing=closings[0] if closings else None,
         )
 

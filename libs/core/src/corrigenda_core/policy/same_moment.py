@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from corrigenda_core.domain.ids import StatementId
@@ -43,11 +43,16 @@ class Beside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """What a lane says (``reading``), who is held, and what competes with records without touching them."""
+    """What a lane says (``reading``), who is held, and what competes with records without touching them.
+
+    ``left`` are entries that a closing took out: those that start no earlier, and those that would wait although a
+    decision has ended them.
+    """
 
     reading: Reading
     held: tuple[Held, ...] = ()
     beside: tuple[Beside, ...] = ()
+    left: Mapping[StatementId, Closing] = field(default_factory=dict)
 
 
 def decide_admission(
@@ -57,8 +62,9 @@ def decide_admission(
 
     With `hold`, what stands in conflict with something recorded earlier is kept out: of each conflict the side that
     was recorded last waits, until none is left. Then everything that waits is tried again in the order of recording.
-    With `compete` every conflict becomes a disputed place, and so it does with `close`, whose decisions have settled
-    what they could.
+    What a decision has kept goes before what nobody has decided about, and what it has ended waits for nothing. With
+    `compete` every conflict becomes a disputed place, and so it does with `close`, whose decisions have settled what
+    they could.
 
     Args:
         entries: what no decision has taken out.
@@ -71,6 +77,7 @@ def decide_admission(
         return decide_reading(these, closings, exclusive=exclusive)
 
     hold = policy is SameMomentPolicy.HOLD
+    kept = frozenset(statement_id for closing in closings for statement_id in closing.made_for)
 
     def barred(reading: Reading) -> list[Conflict]:
         return [conflict for conflict in reading.conflicts if hold or _is_unplaceable(conflict)]
@@ -78,11 +85,11 @@ def decide_admission(
     reading = read(entries)
     admitted = list(entries)
     while conflicts := barred(reading):
-        last = {entry.statement_id for conflict in conflicts for entry in _last_side(conflict)}
+        last = {entry.statement_id for conflict in conflicts for entry in _last_side(conflict, kept)}
         admitted = [entry for entry in admitted if entry.statement_id not in last]
         reading = read(admitted)
     against: dict[StatementId, tuple[Entry, ...]] = {}
-    waiting = _waiting(entries, admitted)
+    waiting = _waiting(entries, admitted, kept)
     healed = bool(waiting)
     while healed:
         healed = False
@@ -95,27 +102,41 @@ def decide_admission(
                 against[entry.statement_id] = opponents
             else:
                 admitted, reading, healed = [*admitted, entry], trial, True
-        waiting = _waiting(waiting, admitted)
+        waiting = _waiting(waiting, admitted, kept)
+    ended = {entry.statement_id: closing for entry in waiting if (closing := decide_ending_closing(entry, closings))}
+    waiting = [entry for entry in waiting if entry.statement_id not in ended]
     challengers = [e for e in waiting if not hold and _is_of_record(against[e.statement_id])]
     held = tuple(_held(entry, against[entry.statement_id]) for entry in waiting if entry not in challengers)
     return Admission(
-        reading=reading, held=held, beside=_beside(challengers, against, reading, closings, exclusive=exclusive)
+        reading=reading,
+        held=held,
+        beside=_beside(challengers, against, reading, closings, exclusive=exclusive),
+        left={**reading.left, **ended},
     )
 
 
-def _last_side(conflict: Conflict) -> list[Entry]:
+def decide_ending_closing(entry: Entry, closings: Iterable[Closing]) -> Closing | None:
+    """The closing that ended what an entry says, if there is one: then nobody has to be asked about it any more."""
+    return next((closing for closing in closings if entry.statement_id in closing.statement_ids), None)
+
+
+def _last_side(conflict: Conflict, kept: Collection[StatementId]) -> list[Entry]:
     """The side of a conflict that was recorded last; a system of record never waits for others (R4.13)."""
     sides: dict[Value, list[Entry]] = {}
     for entry in conflict.entries:
         sides.setdefault(entry.value, []).append(entry)
-    return max(sides.values(), key=lambda side: min((not e.statement.record, e.sequence) for e in side))
+    return max(sides.values(), key=lambda side: min(_precedence(entry, kept) for entry in side))
 
 
-def _waiting(entries: Iterable[Entry], admitted: Iterable[Entry]) -> list[Entry]:
+def _precedence(entry: Entry, kept: Collection[StatementId]) -> tuple[bool, bool, int]:
+    return not entry.statement.record, entry.statement_id not in kept, entry.sequence
+
+
+def _waiting(entries: Iterable[Entry], admitted: Iterable[Entry], kept: Collection[StatementId]) -> list[Entry]:
     """Who is not admitted, in the order in which they are tried again."""
     inside = {entry.statement_id for entry in admitted}
     waiting = [entry for entry in entries if entry.statement_id not in inside]
-    return sorted(waiting, key=lambda entry: (not entry.statement.record, entry.sequence))
+    return sorted(waiting, key=lambda entry: _precedence(entry, kept))
 
 
 def _held(entry: Entry, against: tuple[Entry, ...]) -> Held:

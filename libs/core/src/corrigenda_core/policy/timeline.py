@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from corrigenda_core.domain.decisions import FacetAssignment, GivenStart, Removal, TimelineDecision
+from corrigenda_core.domain.decisions import FacetAssignment, GivenStart, Removal, Reopening, TimelineDecision
 from corrigenda_core.domain.ids import StatementId
 from corrigenda_core.domain.objects import Object, Polarity
 from corrigenda_core.domain.predicates import Predicate, RelationshipKind
@@ -14,8 +14,17 @@ from corrigenda_core.domain.time import Interval, TimeBasis
 from corrigenda_core.policy.extents import decide_exact_bound, decide_just_before
 from corrigenda_core.policy.facets import Facets, decide_facets
 from corrigenda_core.policy.lane_walk import Ending, Run
-from corrigenda_core.policy.lanes import Entry, LaneKey, decide_lane, is_slot_exclusive
+from corrigenda_core.policy.lanes import (
+    Entry,
+    LaneKey,
+    decide_lane,
+    is_excluding_value,
+    is_slot_exclusive,
+    value_of,
+)
 from corrigenda_core.policy.same_moment import Held, HoldReason
+from corrigenda_core.policy.same_values import apply_same_values
+from corrigenda_core.policy.validity import is_overlapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +89,10 @@ def fold_slot(
         Episodes by lane and time. At every instant at most one value of a lane and facet is in force, apart from those
         with status `competing`.
     """
-    own = {statement.statement_id: statement for statement in statements}
+    own = {statement.statement_id: statement for statement in apply_same_values(statements, decisions)}
     removals = {d.statement_id: d for d in decisions if isinstance(d, Removal) and d.statement_id in own}
     present = [s for s in own.values() if s.effective and s.statement_id not in removals]
-    closings = [d for d in decisions if isinstance(d, Closing) and not own.keys().isdisjoint(d.statement_ids)]
+    closings = [closing for closing in _standing(decisions) if not own.keys().isdisjoint(closing.statement_ids)]
     while True:
         holding = _holding(closings, {statement.statement_id for statement in present})
         lanes = _lanes(predicate, present, decisions, holding)
@@ -92,6 +101,12 @@ def fold_slot(
         closings = _holding(holding, carried)
         if len(closings) == len(holding):
             return timeline
+
+
+def _standing(decisions: Collection[TimelineDecision]) -> list[Closing]:
+    reopened = {(d.closing_decision_id, d.relationship_id) for d in decisions if isinstance(d, Reopening)}
+    closings = [decision for decision in decisions if isinstance(decision, Closing)]
+    return [closing for closing in closings if (closing.decision_id, closing.relationship_id) not in reopened]
 
 
 def _holding(closings: Iterable[Closing], present: Collection[StatementId]) -> list[Closing]:
@@ -135,10 +150,16 @@ def _entry(statement: Statement, given: GivenStart | None, closings: Iterable[Cl
     if start is None and predicate.kind is RelationshipKind.EVENT:
         # What happened at an unknown time has no duration: the end says only that it happened before.
         end = None
-    limits = [closing.at for closing in closings if statement.statement_id in closing.statement_ids]
-    limits += [end.at] if end is not None else []
-    witness_at = min([statement.witness_at, *(decide_just_before(limit) for limit in limits)])
-    return Entry(statement=statement, start=start, unbounded=unbounded, end=end, witness_at=witness_at)
+    closed_at = [closing.at for closing in closings if statement.statement_id in closing.statement_ids]
+    limits = closed_at + ([end.at] if end is not None else [])
+    return Entry(
+        statement=statement,
+        start=start,
+        unbounded=unbounded,
+        end=end,
+        closed_at=min((at for at in closed_at if start is not None and start.at < at), default=None),
+        witness_at=min([statement.witness_at, *(decide_just_before(limit) for limit in limits)]),
+    )
 
 
 def _timeline(lanes: Iterable[Facets], removals: Iterable[Removal], closings: Sequence[Closing]) -> Timeline:
@@ -148,11 +169,13 @@ def _timeline(lanes: Iterable[Facets], removals: Iterable[Removal], closings: Se
     for lane in lanes:
         for facet, admission in lane.admissions():
             runs = admission.reading.walk.runs
-            episodes += [_episode(facet, run, _rivals(run, runs), closings) for run in runs]
-            episodes += [_episode(facet, beside.run, beside.against, closings) for beside in admission.beside]
+            made = [_episode(facet, run, _rivals(run, runs), closings) for run in runs]
+            made += [_episode(facet, beside.run, beside.against, closings) for beside in admission.beside]
+            episodes += _with_lost_sides(made, exclusive=lane.exclusive)
             held += admission.held
-            left += admission.reading.left.items()
+            left += admission.left.items()
         held += lane.undecided
+        left += lane.left.items()
     return Timeline(
         episodes=tuple(episodes),
         held=tuple(
@@ -186,6 +209,22 @@ def _episode(facet: int, run: Run, against: Collection[Entry], closings: Iterabl
         closing=None if ending is None else ending.closing,
         successors=() if ending is None or ending.successor is None else _ids(ending.successor.entries),
     )
+
+
+def _with_lost_sides(episodes: Sequence[Episode], *, exclusive: bool) -> list[Episode]:
+    """The episodes of one facet, where sides of a dispute that lost a case stay `competing` if they would overlap."""
+    alone = [episode for episode in episodes if episode.status is not Status.COMPETING]
+    return [
+        replace(episode, status=Status.COMPETING)
+        if episode.against and any(_is_overlapped(episode, other, exclusive=exclusive) for other in alone)
+        else episode
+        for episode in episodes
+    ]
+
+
+def _is_overlapped(episode: Episode, other: Episode, *, exclusive: bool) -> bool:
+    values = value_of(episode.object, episode.polarity), value_of(other.object, other.polarity)
+    return is_excluding_value(*values, exclusive=exclusive) and is_overlapping(episode.validity, other.validity)
 
 
 def _status(run: Run, ending: Ending | None, *, disputed: bool, closings: Iterable[Closing]) -> Status:

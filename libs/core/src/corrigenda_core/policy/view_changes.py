@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from typing import TypeVar
 
-from corrigenda_core.domain.cases import ConflictCase, SetKey
+from corrigenda_core.domain.cases import CaseStatus, ConflictCase, SetKey
 from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.decisions import TimelineDecision
 from corrigenda_core.domain.evidence import Support, SupportDecision, SupportDecisionKind
@@ -45,6 +45,7 @@ def apply_changes(view: SlotView, changes: Changes) -> SlotView:
         items=tuple(i for i in _merged(view.items, changes.items, lambda item: item.item_id) if _is_kept(i)),
         cases=tuple(c for c in _merged(view.cases, changes.cases, lambda case: case.conflict_id) if c.live),
         closed_cases=_closed_cases(view.closed_cases, changes.cases),
+        resolved_cases=(*view.resolved_cases, *(c for c in changes.cases if c.status is CaseStatus.RESOLVED)),
     )
 
 

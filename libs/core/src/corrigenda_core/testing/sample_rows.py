@@ -240,8 +240,9 @@ def _write_decisions(s: SampleTeam) -> None:
         item_id=s.item_id,
         item_version=1,
         target_ids=[s.relationship_a],
+        statement_ids=[],
         reason="sample",
-        details="{}",
+        details="[]",
     )
     s.insert(
         "timeline_decisions",

@@ -1,20 +1,17 @@
-"""A slot that plans are applied to, one revision after the other: what a store does, without the store."""
+"""One slot of a memory store in a short notation: tests of the timeline say what matters and get the rest."""
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
-from corrigenda_core.domain.actors import Actor, ActorKind
 from corrigenda_core.domain.changes import Changes, PlacementOutcome
 from corrigenda_core.domain.decisions import Removal, RemovalReason, TimelineDecision
 from corrigenda_core.domain.evidence import Authority, Support
 from corrigenda_core.domain.ids import (
     DecisionId,
     FragmentId,
-    IdRange,
     ProfileId,
     RelationshipId,
     StatementId,
@@ -24,22 +21,26 @@ from corrigenda_core.domain.predicates import Predicate
 from corrigenda_core.domain.relationships import Relationship, Statement
 from corrigenda_core.domain.slots import PlanContext, SlotView
 from corrigenda_core.domain.submissions import CorrectionTarget
-from corrigenda_core.domain.team import TeamPolicy
-from corrigenda_core.domain.time import Moment
 from corrigenda_core.policy.placement import plan_own_side
 from corrigenda_core.policy.refold import plan_refold
-from corrigenda_core.policy.view_changes import apply_changes
+from corrigenda_core.testing.memory_store import MemoryStore, profile
 from corrigenda_core.testing.slots import OWNER, SLOT, day, said, shown
 
 _FIRST_RECORDED_AT = day("1 Jun")
 
 
 class SlotLedger:
-    """One slot, its history of views, and the plans that made them."""
+    """One slot of a `MemoryStore`, in the notation of `said`, with decisions of any kind and in any combination."""
 
     def __init__(self, predicate: Predicate) -> None:
-        self.views = [SlotView(slot=SLOT, predicate=predicate)]
+        self.store = MemoryStore(_FIRST_RECORDED_AT)
+        self.store.register(predicate)
         self.last = Changes()
+
+    @property
+    def views(self) -> list[SlotView]:
+        """The slot before its first revision and after each of them."""
+        return self.store.views(SLOT)
 
     @property
     def view(self) -> SlotView:
@@ -47,19 +48,13 @@ class SlotLedger:
         return self.views[-1]
 
     def context(self, owner: ProfileId = OWNER) -> PlanContext:
-        """The next commit; its ids are those of no other one."""
-        revision = len(self.views)
-        return PlanContext(
-            moment=Moment(revision=revision, at=_FIRST_RECORDED_AT + timedelta(minutes=revision)),
-            ids=IdRange(base=uuid.UUID(int=(revision << 64) | (7 << 76) | (2 << 62))),
-            actor=Actor(kind=ActorKind.PROFILE, profile_id=owner),
-            policy=TeamPolicy(),
-        )
+        """The next commit, a minute after the last one."""
+        self.store.now = _FIRST_RECORDED_AT + timedelta(minutes=len(self.views))
+        return self.store.context(profile(owner))
 
     def commit(self, changes: Changes) -> Changes:
         """Applies a plan and notes it as the last one."""
-        self.last = changes
-        self.views.append(apply_changes(self.view, changes))
+        self.last = self.store.commit(SLOT, changes, nets=False)
         return changes
 
     def place(

@@ -228,6 +228,30 @@ JOIN relationships AS r ON r.team_id = m.team_id AND r.relationship_id = m.relat
 WHERE m.team_id = %(team_id)s AND m.conflict_id = %(conflict_id)s AND m.present
 ORDER BY r.relationship_id;
 
+-- name: review_beside
+-- purpose: what is in force beside its competing members, of the same owners, and is no member itself
+-- index: case_members_pkey
+-- lock: none
+SELECT DISTINCT r.relationship_id, r.version, r.owner_id, r.subject_id, r.predicate, r.scope, r.facet,
+       r.object_entity_id, r.value_type, r.value_canonical, r.value_unit, r.value_display, r.polarity, r.valid_from,
+       r.valid_to, r.valid_from = r.valid_to AS closed_to_nothing, r.valid_from_basis, r.valid_to_basis, r.status,
+       r.tier, r.record, r.slot_exclusive, r.revision, r.recorded_at, r.first_recorded_at
+FROM case_members AS m
+JOIN relationships AS c
+  ON c.team_id = m.team_id AND c.relationship_id = m.relationship_id AND c.status = 'competing'
+JOIN relationships AS r
+  ON r.team_id = c.team_id AND r.subject_id = c.subject_id AND r.predicate = c.predicate AND r.scope = c.scope
+ AND r.owner_id = c.owner_id AND r.facet = c.facet AND r.status IN ('active', 'superseded')
+ AND tstzrange(r.valid_from, r.valid_to) && tstzrange(c.valid_from, c.valid_to)
+WHERE m.team_id = %(team_id)s AND m.conflict_id = %(conflict_id)s AND m.present
+  AND NOT EXISTS (
+      SELECT 1
+      FROM case_members AS o
+      WHERE o.team_id = r.team_id AND o.conflict_id = m.conflict_id AND o.relationship_id = r.relationship_id
+        AND o.present
+  )
+ORDER BY r.relationship_id;
+
 -- name: review_carriages
 -- purpose: the statements that its members carry now
 -- index: carriages_relationship_id_idx

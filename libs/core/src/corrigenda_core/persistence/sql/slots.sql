@@ -90,7 +90,7 @@ ORDER BY t.revision, t.transition_id;
 -- index: statements_slot_idx
 -- lock: none
 SELECT DISTINCT d.decision_id, d.entry, d.kind, d.statement_id, d.removal_reason, d.facet, d.start_at, d.start_basis,
-       d.other_statement_id, d.closing_relationship_id, d.closing_at, d.closing_facet, d.closing_object_key,
+       d.other_statement_id, d.reopened_decision_id, d.reopened_relationship_id, d.closing_relationship_id, d.closing_at, d.closing_facet, d.closing_object_key,
        d.closing_polarity, d.closing_statement_ids, d.closing_made_for, d.closing_conditional, d.closing_basis
 FROM statements AS s
 JOIN timeline_decisions AS d ON d.team_id = s.team_id AND d.statement_id = s.statement_id

@@ -52,10 +52,11 @@ decisions = team_table(
     optional("item_version", Integer, "the version that the decision answered"),
     required("target_ids", UUIDS, "every relationship, fragment or entity that it names"),
     optional("kept_relationship_id", Uuid),
+    required("statement_ids", UUIDS, "statements that were placed with it: a revert takes them out of the timeline"),
     optional("reverts_decision_id", Uuid),
     optional("idempotency_key", Text),
     required("reason", Text),
-    required("details", JSONB),
+    required("details", JSONB, "pairs of a name and a text, in the order given"),
     *ledgered(),
     CheckConstraint("(item_id IS NULL) = (item_version IS NULL)", name="item"),
     refers(["item_id"], "review_items", deferred=True),
@@ -80,13 +81,15 @@ timeline_decisions = team_table(
     "timeline_decisions",
     required("decision_id", Uuid),
     required("entry", Integer, "place in its decision, from 0"),
-    *member_of("kind", ("removal", "facet", "start", "distinction", "closing")),
+    *member_of("kind", ("removal", "facet", "start", "distinction", "same", "reopening", "closing")),
     required("statement_id", Uuid),
     *member_of("removal_reason", RemovalReason, nullable=True),
     optional("facet", Integer),
     optional("start_at", INSTANT),
     *member_of("start_basis", TimeBasis, nullable=True),
-    optional("other_statement_id", Uuid, "the statement that this one is told apart from"),
+    optional("other_statement_id", Uuid, "the statement that this one is told apart from, or the same as"),
+    optional("reopened_decision_id", Uuid, "with the next one: the closing that says nothing while this stands"),
+    optional("reopened_relationship_id", Uuid),
     optional(
         "closing_relationship_id",
         Uuid,
@@ -105,7 +108,9 @@ timeline_decisions = team_table(
     CheckConstraint(
         "(kind = 'removal') = (removal_reason IS NOT NULL) AND (kind = 'facet') = (facet IS NOT NULL) "
         "AND (kind = 'start') = (start_at IS NOT NULL) AND (kind = 'start') = (start_basis IS NOT NULL) "
-        "AND (kind = 'distinction') = (other_statement_id IS NOT NULL) "
+        "AND (kind IN ('distinction', 'same')) = (other_statement_id IS NOT NULL) "
+        "AND (kind = 'reopening') = (reopened_decision_id IS NOT NULL) "
+        "AND (kind = 'reopening') = (reopened_relationship_id IS NOT NULL) "
         "AND (kind = 'closing') = (closing_relationship_id IS NOT NULL)",
         name="of_its_kind",
     ),

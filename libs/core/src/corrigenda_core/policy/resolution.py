@@ -1,0 +1,273 @@
+"""Resolutions of one owner's conflicts: each action only adds decisions to the timeline, and the slot folds again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from corrigenda_core.domain.actors import ActorKind
+from corrigenda_core.domain.changes import Changes
+from corrigenda_core.domain.decisions import Removal, RemovalReason, SameValue, TimelineDecision
+from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.ids import DecisionId, RelationshipId, StatementId
+from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
+from corrigenda_core.domain.relationships import CrossReference
+from corrigenda_core.domain.resolutions import (
+    Answer,
+    DecisionKind,
+    DecisionRecord,
+    KeepBoth,
+    KeepExisting,
+    KeepNew,
+    Merge,
+    Same,
+)
+from corrigenda_core.domain.slots import PlanContext, SlotView
+from corrigenda_core.policy.authorization import Verb, may_change
+from corrigenda_core.policy.facet_division import plan_facets
+from corrigenda_core.policy.sides import (
+    Side,
+    decide_side,
+    decide_start,
+    decide_timeline,
+    may_hold_beside_records,
+    may_overrule,
+    plan_side_end,
+)
+from corrigenda_core.policy.slot_change import plan_slot_change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """What an action adds to the timeline, which statements it keeps, and what it says of itself."""
+
+    kind: DecisionKind
+    decisions: tuple[TimelineDecision, ...]
+    kept: tuple[StatementId, ...] = ()
+    kept_id: RelationshipId | None = None
+    placed: tuple[StatementId, ...] = ()
+    references: tuple[CrossReference, ...] = ()
+    details: tuple[tuple[str, str], ...] = ()
+
+
+def plan_resolution(view: SlotView, context: PlanContext, answer: Answer) -> Changes:
+    """What an owner, or the judge for them, decides about statements that exclude each other (R4.16a).
+
+    ``keep_new`` keeps any one side and ends those it excludes at its start; what is held beside it is tried again.
+    ``keep_existing`` rejects what came in and nothing else. ``keep_both`` lets every side hold in a facet of its own.
+    ``merge`` ends every side where the owner's own sentence starts. Whatever dispute is left stays a pending item.
+
+    Args:
+        view: the slot as it stands; for a merge with the owner's sentence already placed.
+        context: the commit. Its id 0 names the decision.
+        answer: the action, the item at its current version, and the version that the owner saw.
+
+    Raises:
+        Refusal: NOT_OWNER, ITEM_NOT_PENDING, STALE_VERSION; NOT_IN_CONFLICT for a side that the item does not have;
+            SYSTEM_OF_RECORD, START_NEEDED and INVALID_FIELD where the timeline cannot say it. Nothing is changed then.
+    """
+    may_answer_item(context, answer.item, answer.expected_version)
+    decision_id = DecisionId(context.ids.nth(0))
+    sides = _sides(view, answer.item)
+    settlement = _settle(view, context, answer, sides, decision_id)
+    after = replace(view, decisions=(*view.decisions, *settlement.decisions))
+    may_hold_beside_records(after, answer.item.owner_id, settlement.kept)
+    record = DecisionRecord(
+        decision_id=decision_id,
+        kind=settlement.kind,
+        actor=context.actor,
+        item_id=answer.item.item_id,
+        item_version=answer.item.version,
+        target_ids=tuple(side.row_id for side in sides),
+        kept_id=settlement.kept_id,
+        statement_ids=settlement.placed,
+        key=answer.provenance.key,
+        reason=answer.provenance.reason,
+        details=(*answer.provenance.details, *settlement.details),
+    )
+    changes = plan_slot_change(
+        view,
+        after,
+        context,
+        settlement.kind.value,
+        decision_id,
+        beside=Changes(decision_records=(record,), references=settlement.references),
+        joining=settlement.kind is DecisionKind.MERGE,
+    )
+    return replace(changes, items=_answered(changes.items, answer.item, settlement.kind, decision_id))
+
+
+def may_answer_item(context: PlanContext, item: ReviewItem, expected_version: int) -> None:
+    """Checks that the actor may answer a question about relationships as it stands.
+
+    Raises:
+        Refusal: NOT_OWNER; INVALID_FIELD for another kind of item; ITEM_NOT_PENDING for one that is answered or closed;
+            STALE_VERSION with the current version, because nobody decides about what they have not seen.
+    """
+    verb = Verb.AUTO_RESOLVE if context.actor.kind is ActorKind.JUDGE else Verb.RESOLVE_CONFLICT
+    may_change(context.actor, item.owner_id, verb, resource_type="review_item", resource_id=item.item_id)
+    if item.kind is not ItemKind.RELATIONSHIP:
+        raise Refusal(Reason.INVALID_FIELD, f"an item of kind {item.kind.value} has no sides", field="item_id")
+    if item.status is not ItemStatus.PENDING:
+        raise Refusal(
+            Reason.ITEM_NOT_PENDING,
+            f"the item is {item.status.value}",
+            metadata={"item_id": item.item_id, "status": item.status.value, "reason": item.reason},
+        )
+    if item.version != expected_version:
+        raise Refusal(
+            Reason.STALE_VERSION,
+            f"the item is at version {item.version}, the decision was made for version {expected_version}",
+            metadata={
+                "item_id": item.item_id,
+                "expected_version": str(expected_version),
+                "current_version": str(item.version),
+            },
+        )
+
+
+def _sides(view: SlotView, item: ReviewItem) -> tuple[Side, ...]:
+    rows = {row.relationship_id: row for row in view.rows}
+    timeline = decide_timeline(view, item.owner_id)
+    return tuple(decide_side(view, rows[row_id], timeline) for row_id in (*item.opposing, *item.incoming))
+
+
+def _settle(
+    view: SlotView, context: PlanContext, answer: Answer, sides: Sequence[Side], decision_id: DecisionId
+) -> Settlement:
+    item = answer.item
+    match answer.resolution:
+        case KeepNew() as action:
+            return _keep_new(view, action, _named(action.kept_id, sides), sides, decision_id)
+        case KeepExisting(kept_id=kept_id):
+            opposing = [side for side in sides if side.row_id in item.opposing]
+            return _keep_existing(_named(kept_id, opposing), _incoming(item, sides), decision_id)
+        case KeepBoth() as action:
+            decisions, references = plan_facets(view, context, sides, action, decision_id)
+            kept = tuple(statement_id for side in sides for statement_id in side.statement_ids)
+            return Settlement(kind=DecisionKind.KEEP_BOTH, decisions=decisions, kept=kept, references=references)
+        case Merge(statement_id=statement_id):
+            return _merge(view, item, statement_id, sides, decision_id)
+        case Same():
+            return _same(_incoming(item, sides), sides, decision_id)
+        case _:
+            assert_never(answer.resolution)
+
+
+def _named(row_id: RelationshipId, sides: Sequence[Side]) -> Side:
+    for side in sides:
+        if side.row_id == row_id:
+            return side
+    raise Refusal(
+        Reason.NOT_IN_CONFLICT,
+        "the item has no such side",
+        field="relationship_id",
+        metadata={"relationship_id": row_id, "sides": " ".join(side.row_id for side in sides)},
+    )
+
+
+def _incoming(item: ReviewItem, sides: Sequence[Side]) -> list[Side]:
+    return [side for side in sides if side.row_id in item.incoming]
+
+
+def _keep_new(
+    view: SlotView, action: KeepNew, kept: Side, sides: Sequence[Side], decision_id: DecisionId
+) -> Settlement:
+    """One side holds; those that it excludes end at its start."""
+    start = decide_start(view, kept, action.start, decision_id)
+    decisions: list[TimelineDecision] = [*start.given]
+    for side in sides:
+        if side is not kept and _is_ended_by(side, kept):
+            may_overrule(kept.record_sources, side)
+            decisions += plan_side_end(side, start, kept.statement_ids, decision_id)
+    return Settlement(
+        kind=DecisionKind.KEEP_NEW,
+        decisions=tuple(decisions),
+        kept=kept.statement_ids,
+        kept_id=kept.row_id,
+    )
+
+
+def _is_ended_by(side: Side, kept: Side) -> bool:
+    """Whether keeping one side ends another one.
+
+    What waits beside a side that waited too is not decided by that: it is tried again, against what holds now.
+    """
+    if kept.held:
+        return not side.held
+    return side.held or side.row_id in kept.against
+
+
+def _keep_existing(kept: Side, incoming: Sequence[Side], decision_id: DecisionId) -> Settlement:
+    for side in incoming:
+        may_overrule(kept.record_sources, side)
+    return Settlement(
+        kind=DecisionKind.KEEP_EXISTING,
+        decisions=tuple(
+            Removal(decision_id=decision_id, statement_id=statement_id, reason=RemovalReason.REJECTED)
+            for side in incoming
+            for statement_id in side.statement_ids
+        ),
+        kept_id=kept.row_id,
+    )
+
+
+def _merge(
+    view: SlotView, item: ReviewItem, statement_id: StatementId, sides: Sequence[Side], decision_id: DecisionId
+) -> Settlement:
+    """The owner's sentence holds, in whatever row carries it, and the others end at its start."""
+    sentence = next((s for s in view.statements if s.statement_id == statement_id), None)
+    if sentence is None or sentence.owner_id != item.owner_id or sentence.relationship_id is None:
+        raise Refusal(Reason.INVALID_FIELD, "the sentence says nothing about this slot", field="statement_id")
+    rows = {row.relationship_id: row for row in view.rows}
+    successor = decide_side(view, rows[sentence.relationship_id], decide_timeline(view, item.owner_id))
+    start = decide_start(view, successor, None, decision_id)
+    decisions: list[TimelineDecision] = [*start.given]
+    lost: list[tuple[str, str]] = []
+    for side in sides:
+        if side.row_id != successor.row_id:
+            may_overrule(successor.record_sources, side)
+            decisions += plan_side_end(side, start, (statement_id,), decision_id)
+            lost += [
+                ("lost_end", f"{side.row_id} {statement.end.at.isoformat()}")
+                for statement in side.statements
+                if statement.end is not None and sentence.end is None
+            ]
+    return Settlement(
+        kind=DecisionKind.MERGE,
+        decisions=tuple(decisions),
+        kept=(statement_id,),
+        kept_id=successor.row_id,
+        placed=(statement_id,),
+        details=tuple(lost),
+    )
+
+
+def _same(incoming: Sequence[Side], sides: Sequence[Side], decision_id: DecisionId) -> Settlement:
+    """What came in is read as what the one other side says: its supports follow it there."""
+    others = [side for side in sides if side not in incoming]
+    if len(incoming) != 1 or len(others) != 1:
+        raise Refusal(Reason.INVALID_FIELD, "only one side can be the same as one other", field="resolution")
+    for side in sides:
+        may_overrule(others[0].record_sources, side)
+    return Settlement(
+        kind=DecisionKind.SAME,
+        decisions=tuple(
+            SameValue(decision_id=decision_id, statement_id=statement_id, same_as=others[0].statement_ids[0])
+            for statement_id in incoming[0].statement_ids
+        ),
+        kept_id=others[0].row_id,
+    )
+
+
+def _answered(
+    items: Sequence[ReviewItem], item: ReviewItem, kind: DecisionKind, decision_id: DecisionId
+) -> tuple[ReviewItem, ...]:
+    """The item as answered; it stays pending, at a new version, where a dispute is left between its sides."""
+    planned = {one.item_id: one for one in items}
+    answered = planned.get(item.item_id, replace(item, version=item.version + 1))
+    if answered.status is ItemStatus.CLOSED:
+        answered = replace(answered, status=ItemStatus.RESOLVED, reason=kind.value, decision_id=decision_id)
+    planned[item.item_id] = answered
+    return tuple(planned.values())

@@ -1,0 +1,51 @@
+"""The one way in which a decision changes a slot: what stands is folded again, and everything follows from that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from corrigenda_core.domain.changes import Changes
+from corrigenda_core.domain.ids import DecisionId
+from corrigenda_core.domain.slots import PlanContext, SlotView
+from corrigenda_core.policy.case_side import plan_case_side
+from corrigenda_core.policy.refold import plan_refold
+
+
+def plan_slot_change(
+    before: SlotView,
+    after: SlotView,
+    context: PlanContext,
+    reason: str,
+    decision_id: DecisionId | None = None,
+    *,
+    beside: Changes | None = None,
+    joining: bool = False,
+) -> Changes:
+    """Everything that follows from a change of what stands in a slot (R5.3).
+
+    Placement actions, resolutions, forgetting, a loss of support and the undo of each of them differ only in what they
+    add to the view or take out of it. They all come here, so none of them can do to a row, an item or a team case what
+    another one could not.
+
+    Args:
+        before: the slot as it stands.
+        after: the same rows with the statements, supports and decisions that are to stand, as in `plan_refold`.
+        context: the commit. Its own ids, and those of its parts 4 and 5, are the caller's.
+        reason: the reason code of every transition.
+        decision_id: the decision that was taken, if one was.
+        beside: what the decision appends by itself: its record, references, switches of supports and references.
+        joining: whether the decision's closings join rows into what they were made for.
+    """
+
+    beside = beside or Changes()
+    rows = plan_refold(before, after, context, reason, decision_id, joining=joining)
+    changes = replace(
+        rows,
+        decision_records=beside.decision_records,
+        supports=beside.supports,
+        support_decisions=beside.support_decisions,
+        references=(*rows.references, *beside.references),
+        references_switched_off=beside.references_switched_off,
+        items=(*rows.items, *beside.items),
+    )
+    return plan_case_side(before, changes, context)
