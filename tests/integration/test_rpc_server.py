@@ -20,6 +20,7 @@ from corrigenda.type.v1 import evidence_pb2
 from corrigenda_core.domain.actors import Caller, KeyScope
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import KeyId, ProfileId, TeamId
+from corrigenda_core.observability import describe_exception
 from corrigenda_core.policy.authorization import may_call_method
 from corrigenda_core.rpc.calls import current_call
 from corrigenda_core.rpc.client import Client, Endpoints
@@ -73,6 +74,9 @@ class Ingest(ingest_service_pb2_grpc.IngestServiceServicer):
                 raise RuntimeError(f"duplicate key: {request.evidence[0].content}")
             case "own timeout":
                 raise TimeoutError
+            case "refused by the database":
+                metadata = {"sqlstate": "23514", "constraint": "a_check"}
+                raise Refusal(Reason.INTERNAL_ERROR, "the database refused the change", metadata=metadata)
             case "refuse":
                 raise Refusal(Reason.CONTENTION, "concurrent writes", retry_after_seconds=0.25)
             case "wait":
@@ -258,8 +262,20 @@ async def test_a_defect_answers_with_an_incident_id_and_nothing_else(start: Star
     [incident] = [line for line in logs if line["event"] == "incident"]
     assert incident["incident_id"] == refusal.metadata["incident_id"]
     assert incident["exceptions"] == ["builtins.RuntimeError"]
-    assert "test_rpc_server" in incident["stack"]
-    assert CANARY not in json.dumps(logs) + str(error)
+    described = describe_exception(None, "error", dict(incident))
+    assert any(place.startswith("test_rpc_server.py:") for place in described["exception_at"])
+    assert CANARY not in json.dumps(described) + str(error)
+
+
+async def test_what_the_database_refuses_is_an_incident_too(start: Start) -> None:
+    running = await start()
+    with structlog.testing.capture_logs() as logs:
+        async with running.client() as client:
+            _, refusal = await refused(client.ingest.Remember(remember("refused by the database")))
+    assert refusal.metadata.keys() == {"incident_id"}
+    [incident] = [line for line in logs if line["event"] == "incident"]
+    assert incident["incident_id"] == refusal.metadata["incident_id"]
+    assert (incident["sqlstate"], incident["constraint"]) == ("23514", "a_check")
 
 
 async def test_a_timeout_of_the_handler_itself_is_a_defect_and_no_deadline(start: Start) -> None:

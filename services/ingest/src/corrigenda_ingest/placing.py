@@ -38,6 +38,7 @@ from corrigenda_core.domain.time import Moment, Side
 from corrigenda_core.domain.verification import Modality, VerificationVerdict
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
 from corrigenda_core.policy.authority import decide_authority
+from corrigenda_core.policy.duplicates import decide_duplicate
 from corrigenda_core.policy.placement import plan_placement
 from corrigenda_core.policy.validity import (
     StatementTimes,
@@ -160,7 +161,9 @@ class Placing:
     def _stated(
         self, view: SlotView, slot: Slot, bound_object: Object, finding: Finding
     ) -> tuple[PlannedRevision, RelationshipAnswer]:
-        said = self._said_before(view, bound_object)
+        supports = self._supports(finding)
+        statement = self._statement(slot, bound_object, finding, supports)
+        said = decide_duplicate(view, statement, supports)
         if said is not None:
             row = next(row for row in view.rows if row.relationship_id == said.relationship_id)
             answer = self._answer(OutcomeKind.DUPLICATE, "same_source_again", "the same source has said it before")
@@ -168,8 +171,6 @@ class Placing:
                 PlannedRevision(moment=self.moment),
                 replace(answer, observation_id=said.statement_id, relationship=row),
             )
-        supports = self._supports(finding)
-        statement = self._statement(slot, bound_object, finding, supports)
         context = PlanContext(
             moment=self.moment,
             ids=self.ids.part(_PLACEMENT),
@@ -181,23 +182,6 @@ class Placing:
         return (
             PlannedRevision(moment=self.moment, before=view, changes=changes),
             self._placed_answer(view, changes, supports),
-        )
-
-    def _said_before(self, view: SlotView, bound_object: Object) -> Statement | None:
-        """An own statement of the same value that a cited fragment supports already, effective or not."""
-        cited = {self.fragments[index].fragment_id for index in self.bound.cited_indexes}
-        supported = {support.statement_id for support in view.supports if support.fragment_id in cited}
-        polarity = self.bound.prepared.given.polarity
-        return next(
-            (
-                statement
-                for statement in view.statements
-                if statement.statement_id in supported
-                and statement.owner_id == self.caller.profile_id
-                and statement.object.key == bound_object.key
-                and statement.polarity is polarity
-            ),
-            None,
         )
 
     def _statement(self, slot: Slot, bound_object: Object, finding: Finding, supports: Sequence[Support]) -> Statement:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-import traceback
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -150,7 +149,8 @@ class CallGate(grpc.aio.ServerInterceptor):
                 context.set_trailing_metadata(((REQUEST_ID_KEY, call.request_id),))
                 return await self._within_deadline(target, call, payload, context)
             except Refusal as refusal:
-                call.refusal = refusal
+                # What only an operator can act on is told to an operator: the caller gets the incident id alone.
+                call.refusal = _incident(refusal, call) if refusal.reason is Reason.INTERNAL_ERROR else refusal
             except asyncio.CancelledError:
                 call.code = grpc.StatusCode.CANCELLED.name
                 raise
@@ -237,9 +237,11 @@ def _parsed(parse: Callable[[bytes], Message], payload: bytes) -> Message:
 def _incident(error: Exception, call: _Arrival) -> Refusal:
     """Writes a defect to the log and answers with its incident id alone.
 
-    The log gets the stack and the types, not the exceptions' texts: those of a database driver quote stored values.
+    The log gets types and places, not the exceptions' texts: those of a database driver quote stored values. What a
+    refusal knows of the database's is a code and a constraint's name.
     """
     incident_id = uuid.uuid4().hex
+    of_database = error.metadata if isinstance(error, Refusal) else {}
     chain: list[str] = []
     cause: BaseException | None = error
     while cause is not None and len(chain) < 5:
@@ -251,7 +253,8 @@ def _incident(error: Exception, call: _Arrival) -> Refusal:
         method=call.method.path,
         request_id=call.request_id,
         exceptions=chain,
-        stack="".join(traceback.format_tb(error.__traceback__)),
+        exc_info=error,
+        **{name: of_database[name] for name in ("sqlstate", "constraint") if name in of_database},
     )
     return Refusal(
         Reason.INTERNAL_ERROR, "the server failed; report the incident id", metadata={"incident_id": incident_id}
