@@ -78,3 +78,8 @@ def test_the_next_night_is_later_and_within_two_days_and_a_clock_change(
 def test_the_ends_of_the_calendar_have_a_night_too(now: datetime, zone: str) -> None:
     night = decide_next_night(now=now, policy=TeamPolicy(), zone=ZoneInfo(zone))
     assert EARLIEST < night < LATEST
+
+
+def test_without_a_delay_the_night_begins_on_the_minute() -> None:
+    night = decide_next_night(now=at("2026-06-01T00:00:00"), policy=TeamPolicy(), zone=UTC)
+    assert night == at("2026-06-01T02:00:00")

@@ -179,7 +179,7 @@ NO_SNAPSHOTS = [
     pytest.param("[]", "case: must be an object", id="a list"),
     pytest.param("\ufeff{}", "BOM", id="a byte order mark"),
     pytest.param("[" * 100_000, "nested too deeply", id="a hundred thousand brackets"),
-    pytest.param('{"now":1,"policy":"x","now":2}', "now: stands twice in one object", id="a field twice"),
+    pytest.param('{"policy":"x","now":1,"now":2}', "now: stands twice in one object", id="a field twice"),
 ]
 
 
@@ -187,6 +187,13 @@ NO_SNAPSHOTS = [
 def test_what_is_no_snapshot_is_refused(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         decode_snapshot(text)
+
+
+def test_a_misspelt_field_is_missing() -> None:
+    value = as_json()
+    value["polcy"] = value.pop("policy")
+    with pytest.raises(ValueError, match=r"^policy: is missing$"):
+        decode_snapshot(json.dumps(value))
 
 
 def test_an_unbounded_start_needs_no_basis() -> None:
