@@ -10,7 +10,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from corrigenda_core.domain.ids import FragmentId, ProfileId
+from corrigenda_core.domain.actors import Caller, KeyScope
+from corrigenda_core.domain.ids import FragmentId, KeyId, ProfileId
+from corrigenda_core.domain.results import Degradation
+from corrigenda_core.domain.views import Known, KnownAtRevision, KnownNow, TemporalSelector
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.database import Database, Unbounded
 from corrigenda_core.persistence.document_store import (
@@ -23,6 +26,7 @@ from corrigenda_core.persistence.read_transaction import ReadRunner
 from corrigenda_core.persistence.transaction import Transaction, TransactionRunner
 from corrigenda_core.persistence.vectors import StoredVector
 from corrigenda_core.policy.search_terms import plan_document_terms
+from corrigenda_core.ports.deadline import NO_DEADLINE
 from corrigenda_core.ports.providers import ProviderFailed, Vectors
 from corrigenda_core.providers.embedder_hashing import HashingEmbedder
 from corrigenda_core.testing.postgres import Team, ThrowawayDatabase, add_team
@@ -30,6 +34,8 @@ from corrigenda_core.testing.revisions import actor_of, fragment_row
 from corrigenda_recall.indexer.embedding import DocumentEmbedder
 from corrigenda_recall.indexer.metrics import IndexMetrics
 from corrigenda_recall.indexer.worker import ATTEMPTS_PER_TEXT, Indexer, Pace
+from corrigenda_recall.requests import RecallQuestion
+from corrigenda_recall.use_cases.recall import Recall
 from prometheus_client import CollectorRegistry
 
 pytestmark = pytest.mark.database
@@ -312,6 +318,39 @@ async def test_a_text_that_cannot_be_embedded_holds_up_nothing(world: World) -> 
     assert world.documents()[ids[1]][1] is None
     assert world.metric("corrigenda_search_given_up_total") == 1
     assert (await world.store.waiting(world.team.team_id, after=QUEUE_START, limit=9)).intents == ()
+
+
+# --- what a reader is told
+
+
+@pytest.mark.rule("R9.6")
+async def test_an_answer_says_how_far_the_search_knows(world: World) -> None:
+    """Until the requests of a view's revisions are answered, what was written last may not be found."""
+    for text in ("first", "second", "third"):
+        await world.remember(text)
+    (first, _, _) = (await world.store.waiting(world.team.team_id, after=QUEUE_START, limit=9)).intents
+    await world.store.put(world.team.team_id, [], version=1, done=[first.place])
+    caller = Caller(
+        team_id=world.team.team_id,
+        profile_id=world.team.profiles[0],
+        key_id=KeyId("key"),
+        scopes=frozenset({KeyScope.READ}),
+    )
+    async with Database(world.database.url("corrigenda_recall")) as database:
+        recall = Recall(reader=ReadRunner(database), embedder=HashingEmbedder(), embedding_timeout_seconds=5.0)
+
+        async def searched(known: Known) -> tuple[int, int, bool]:
+            question = RecallQuestion(
+                query="first", limit=10, selector=TemporalSelector(known=known), min_revision=0, explain=False
+            )
+            answer = await recall(caller, question, NO_DEADLINE)
+            return answer.view.revision, answer.searched_revision, Degradation.SEARCH_BEHIND in answer.degraded
+
+        assert await searched(KnownNow()) == (3, 1, True)
+        assert await searched(KnownAtRevision(revision=2)) == (2, 1, True)
+        assert await searched(KnownAtRevision(revision=1)) == (1, 1, False)
+        await index_all(world.indexer())
+        assert await searched(KnownNow()) == (3, 3, False)
 
 
 # --- what is measured, and what fails otherwise

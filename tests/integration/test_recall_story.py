@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2
 from corrigenda.conflict.v1 import conflict_case_pb2, conflict_service_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2, result_pb2
 from corrigenda.type.v1 import evidence_pb2, relationship_pb2, time_pb2
+from corrigenda_cli.stack import Stack
+from corrigenda_core.domain.actors import Caller, KeyScope
+from corrigenda_core.domain.ids import KeyId, ProfileId, TeamId
+from corrigenda_core.persistence.database import Database
+from corrigenda_core.persistence.read_transaction import ReadRunner
+from corrigenda_core.ports.deadline import NO_DEADLINE
+from corrigenda_core.ports.providers import ProviderFailed, Vectors
+from corrigenda_core.providers.embedder_hashing import HashingEmbedder
 from corrigenda_core.rpc.convert import instant_of, timestamp_of
+from corrigenda_recall.requests import recall_question_of
+from corrigenda_recall.use_cases.recall import Recall
 
 pytestmark = pytest.mark.database
 
@@ -87,7 +98,7 @@ def correction(new_team: NewTeam, deploys_from: Request) -> Callable[..., Awaita
     """A team in which B has corrected A and, if asked for, C has borne B out and the reviewer has decided."""
 
     async def make(*, c_says: str | None = None) -> tuple[Any, str]:
-        team = await new_team(driven_from=day(1, 1))
+        team = await new_team(driven_from=day(1, 1), profiles=("A", "B", "C", "D"))
         await drive(team, RECORDED_A)
         await team["A"].ingest.Remember(
             deploys_from("since 1 January 2026 production deploys from main", "main", key="A")
@@ -203,6 +214,42 @@ async def test_a_resolved_case_is_a_compact_reference(correction: Callable[..., 
     assert instant_of(result.paths[0].relationship.validity.interval.valid_to) == CUTOFF
 
 
+class Silent(HashingEmbedder):
+    """An embedder that does not answer: what has none of the words is not found."""
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        raise ProviderFailed("not today")
+
+
+@pytest.mark.rule("R8.3", "R9.2")
+async def test_a_member_counts_from_the_cutoff_of_an_earlier_case_also_if_nothing_of_that_case_is_found(
+    correction: Callable[..., Awaitable[Any]], deploys_from: Request, stack: Stack
+) -> None:
+    """C won without a date of its own: before the cutoff it disputes nothing, whatever the next case says."""
+    team, _ = await correction(c_says=UNDATED_WITNESS)
+    text = "Production deploys from hotfix. Zebra."
+    cited = submission_pb2.Citation(evidence_index=0, quote="Production deploys from hotfix.")
+    said = await team["D"].ingest.Remember(deploys_from(text, "hotfix", cited=cited))
+    conflict = said.placement.relationships[0].conflict
+    assert conflict.effect == placement_pb2.CONFLICT_EFFECT_OPENS_CASE
+    await recall(team["D"])
+    caller = Caller(
+        team_id=TeamId(team.team_id),
+        profile_id=ProfileId(said.placement.author.profile_id),
+        key_id=KeyId("key"),
+        scopes=frozenset({KeyScope.READ}),
+    )
+    async with Database(stack.url("corrigenda_recall")) as database:
+        use_case = Recall(reader=ReadRunner(database), embedder=Silent(), embedding_timeout_seconds=1.0)
+        shown = {}
+        for valid_at in (day(2, 15), day(4, 15)):
+            request = recall_service_pb2.RecallRequest(query="zebra", temporal=at(valid_at=valid_at))
+            answer = await use_case(caller, recall_question_of(request), NO_DEADLINE)
+            assert [result.fragment.content for result in answer.results] == [text]
+            shown[valid_at] = [case.conflict_id for case in answer.live]
+    assert shown == {day(2, 15): [], day(4, 15): [conflict.conflict_id]}
+
+
 @pytest.mark.rule("R8.1")
 async def test_an_answer_at_a_revision_never_changes(
     correction: Callable[..., Awaitable[Any]], deploys_from: Request
@@ -246,15 +293,17 @@ async def test_an_answer_at_a_revision_never_changes(
 
 
 @pytest.mark.rule("R8.1")
-async def test_an_answer_for_the_present_instant_is_settled(new_team: NewTeam, deploys_from: Request) -> None:
-    """What was known at an instant that no commit has passed yet stays what it was, whatever commits at once."""
-    team = await new_team(driven_from=day(1, 1))
-    await drive(team, RECORDED_A)
+async def test_an_instant_is_settled_before_it_is_answered_for(
+    new_team: NewTeam, deploys_from: Request, stack: Stack
+) -> None:
+    """No later commit can be recorded at or before an instant for which something was answered."""
+    team = await new_team()
     await team["A"].ingest.Remember(deploys_from("production deploys from main", "main"))
-    await drive(team, RECORDED_B)
-    asked = at(valid_at=RECORDED_B, known_at=RECORDED_B)
-    before = await recall(team["A"], temporal=asked)
-    await team["B"].ingest.Remember(deploys_from("since 1 March 2026 production deploys from release", "release"))
-    assert objects(await recall(team["A"])) == {"main", "release"}
-    assert await recall(team["A"], temporal=asked) == before
-    assert objects(before) == {"main"}
+    asked_at = (await recall(team["A"])).valid_at
+    answer = await recall(team["A"], temporal=time_pb2.TemporalSelector(valid_at=asked_at, known_at=asked_at))
+    with psycopg.connect(stack.url("corrigenda_auditor")) as connection:
+        ((closed_at, revision),) = connection.execute(
+            "SELECT closed_at, revision FROM team_clock WHERE team_id = %s", [team.team_id]
+        ).fetchall()
+    assert closed_at == instant_of(asked_at)
+    assert (answer.known_at, answer.revision, objects(answer)) == (asked_at, revision, {"main"})

@@ -302,3 +302,28 @@ def test_eligibility_is_what_the_policy_says(written: SampleTeam, steps: list[tu
                 for recorded_by in (moment.at, moment.at - JUST_BEFORE):
                     assert history.found(view, recorded_by) == expected, view
                 assert history.is_found_by_words(view, moment.at) == bool(expected), view
+
+
+def test_eligibility_is_part_of_the_query_that_asks(written: SampleTeam) -> None:
+    """A function that is called for each hit would cost more than everything else; every step has its index."""
+    with rolled_back(written) as sample:
+        set_team(sample.connection, sample.team_id)
+        sample.connection.execute("SET LOCAL ROLE corrigenda_recall")
+        sample.connection.execute("SET LOCAL enable_seqscan = off")
+        lines = sample.connection.execute(
+            "EXPLAIN SELECT d.fragment_id FROM search_documents AS d WHERE d.team_id = %(team)s AND EXISTS ("
+            "SELECT 1 FROM edges_of_fragment(%(team)s, d.fragment_id, now(), now()) OFFSET 0)",
+            {"team": sample.team_id},
+        ).fetchall()
+    plan = "\n".join(str(line) for (line,) in lines)
+    assert "Function Scan" not in plan
+    for index in (
+        "supports_fragment_id_idx",
+        "carriages_pkey",
+        "support_decisions_pkey",
+        "relationships_history_pkey",
+        "case_members_relationship_id_idx",
+        "case_members_history_pkey",
+        "conflict_cases_history_pkey",
+    ):
+        assert index in plan, plan
