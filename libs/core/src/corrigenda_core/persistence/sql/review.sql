@@ -1,8 +1,8 @@
 -- The reviewer's claims, looks and runs. Due teams are found without locks; everything else happens inside one team.
 
 -- name: due_teams
--- purpose: teams with a due case or a waiting run, the longest waiting first
--- index: case_lease_next_review_at_idx
+-- purpose: teams with a due case or a waiting run, the longest waiting first; the function reads case_lease_next_review_at_idx
+-- index: none
 -- lock: none
 SELECT d.team_id
 FROM due_teams(%(limit)s::integer) AS d (team_id);
