@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from corrigenda_core.domain.actors import Actor
+from corrigenda_core.domain.errors import Reason
+from corrigenda_core.domain.evidence import Support, SupportDecision
 from corrigenda_core.domain.ids import DecisionId, IdempotencyKey, ItemId, RelationshipId, StatementId
 from corrigenda_core.domain.items import ReviewItem
-from corrigenda_core.domain.relationships import Carriage, Transition
+from corrigenda_core.domain.relationships import Carriage, Relationship, Transition
 from corrigenda_core.domain.time import Instant, Moment, require_instant
 
 
@@ -124,7 +126,24 @@ class Same:
     """What came in says what the other side says, in other words."""
 
 
-Resolution = KeepNew | KeepExisting | KeepBoth | Merge | Same
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accept:
+    """What came in holds, verified again with new evidence: the supports of that, and what was granted to them."""
+
+    supports: tuple[Support, ...]
+    grants: tuple[SupportDecision, ...]
+    start: Instant | None = None
+
+    def __post_init__(self) -> None:
+        require_instant("start", self.start)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reject:
+    """What came in is rejected, whatever stays."""
+
+
+Resolution = KeepNew | KeepExisting | KeepBoth | Merge | Same | Accept | Reject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +154,20 @@ class Answer:
     expected_version: int
     resolution: Resolution
     provenance: Provenance = NO_PROVENANCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What an action on an item would change: the rows that it touches, before and after.
+
+    ``kept_id`` is the side that the action would name. ``refused`` is why it would be refused; nothing changes then.
+    """
+
+    kind: DecisionKind
+    kept_id: RelationshipId | None = None
+    before: tuple[Relationship, ...] = ()
+    after: tuple[Relationship, ...] = ()
+    refused: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

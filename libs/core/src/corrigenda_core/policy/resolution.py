@@ -10,10 +10,12 @@ from corrigenda_core.domain.actors import ActorKind
 from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.decisions import Removal, RemovalReason, SameValue, TimelineDecision
 from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.evidence import Support, SupportDecision
 from corrigenda_core.domain.ids import DecisionId, RelationshipId, StatementId
 from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
 from corrigenda_core.domain.relationships import CrossReference
 from corrigenda_core.domain.resolutions import (
+    Accept,
     Answer,
     DecisionKind,
     DecisionRecord,
@@ -21,6 +23,7 @@ from corrigenda_core.domain.resolutions import (
     KeepExisting,
     KeepNew,
     Merge,
+    Reject,
     Same,
 )
 from corrigenda_core.domain.slots import PlanContext, SlotView
@@ -36,6 +39,7 @@ from corrigenda_core.policy.sides import (
     plan_side_end,
 )
 from corrigenda_core.policy.slot_change import plan_slot_change
+from corrigenda_core.policy.view_changes import apply_changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,8 @@ class Settlement:
     kept_id: RelationshipId | None = None
     placed: tuple[StatementId, ...] = ()
     references: tuple[CrossReference, ...] = ()
+    supports: tuple[Support, ...] = ()
+    support_decisions: tuple[SupportDecision, ...] = ()
     details: tuple[tuple[str, str], ...] = ()
 
 
@@ -56,7 +62,8 @@ def plan_resolution(view: SlotView, context: PlanContext, answer: Answer) -> Cha
 
     ``keep_new`` keeps any one side and ends those it excludes at its start; what is held beside it is tried again.
     ``keep_existing`` rejects what came in and nothing else. ``keep_both`` lets every side hold in a facet of its own.
-    ``merge`` ends every side where the owner's own sentence starts. Whatever dispute is left stays a pending item.
+    ``merge`` ends every side where the owner's own sentence starts. ``accept`` and ``reject`` are keeping what came in,
+    verified again, and rejecting it. Whatever dispute is left stays a pending item.
 
     Args:
         view: the slot as it stands; for a merge with the owner's sentence already placed.
@@ -69,9 +76,10 @@ def plan_resolution(view: SlotView, context: PlanContext, answer: Answer) -> Cha
     """
     may_answer_item(context, answer.item, answer.expected_version)
     decision_id = DecisionId(context.ids.nth(0))
-    sides = _sides(view, answer.item)
+    sides = decide_sides(view, answer.item)
     settlement = _settle(view, context, answer, sides, decision_id)
-    after = replace(view, decisions=(*view.decisions, *settlement.decisions))
+    evidence = Changes(supports=settlement.supports, support_decisions=settlement.support_decisions)
+    after = apply_changes(view, replace(evidence, decisions=settlement.decisions))
     may_hold_beside_records(after, answer.item.owner_id, settlement.kept)
     record = DecisionRecord(
         decision_id=decision_id,
@@ -92,7 +100,7 @@ def plan_resolution(view: SlotView, context: PlanContext, answer: Answer) -> Cha
         context,
         settlement.kind.value,
         decision_id,
-        beside=Changes(decision_records=(record,), references=settlement.references),
+        beside=replace(evidence, decision_records=(record,), references=settlement.references),
         joining=settlement.kind is DecisionKind.MERGE,
     )
     return replace(changes, items=_answered(changes.items, answer.item, settlement.kind, decision_id))
@@ -127,7 +135,8 @@ def may_answer_item(context: PlanContext, item: ReviewItem, expected_version: in
         )
 
 
-def _sides(view: SlotView, item: ReviewItem) -> tuple[Side, ...]:
+def decide_sides(view: SlotView, item: ReviewItem) -> tuple[Side, ...]:
+    """The sides of an item, the incoming last."""
     rows = {row.relationship_id: row for row in view.rows}
     timeline = decide_timeline(view, item.owner_id)
     return tuple(decide_side(view, rows[row_id], timeline) for row_id in (*item.opposing, *item.incoming))
@@ -141,16 +150,27 @@ def _settle(
         case KeepNew() as action:
             return _keep_new(view, action, _named(action.kept_id, sides), sides, decision_id)
         case KeepExisting(kept_id=kept_id):
-            opposing = [side for side in sides if side.row_id in item.opposing]
-            return _keep_existing(_named(kept_id, opposing), _incoming(item, sides), decision_id)
+            kept = _named(kept_id, [side for side in sides if side.row_id in item.opposing])
+            for side in _incoming(item, sides):
+                may_overrule(kept.record_sources, side)
+            return replace(_rejected(_incoming(item, sides), decision_id), kept_id=kept_id)
         case KeepBoth() as action:
             decisions, references = plan_facets(view, context, sides, action, decision_id)
-            kept = tuple(statement_id for side in sides for statement_id in side.statement_ids)
-            return Settlement(kind=DecisionKind.KEEP_BOTH, decisions=decisions, kept=kept, references=references)
+            everything = tuple(statement_id for side in sides for statement_id in side.statement_ids)
+            return Settlement(kind=DecisionKind.KEEP_BOTH, decisions=decisions, kept=everything, references=references)
         case Merge(statement_id=statement_id):
             return _merge(view, item, statement_id, sides, decision_id)
         case Same():
             return _same(_incoming(item, sides), sides, decision_id)
+        case Accept() as action:
+            (incoming,) = _incoming(item, sides)
+            keeping = KeepNew(kept_id=incoming.row_id, start=action.start)
+            settlement = _keep_new(view, keeping, incoming, sides, decision_id)
+            return replace(
+                settlement, kind=DecisionKind.ACCEPT, supports=action.supports, support_decisions=action.grants
+            )
+        case Reject():
+            return replace(_rejected(_incoming(item, sides), decision_id), kind=DecisionKind.REJECT)
         case _:
             assert_never(answer.resolution)
 
@@ -199,9 +219,7 @@ def _is_ended_by(side: Side, kept: Side) -> bool:
     return side.held or side.row_id in kept.against
 
 
-def _keep_existing(kept: Side, incoming: Sequence[Side], decision_id: DecisionId) -> Settlement:
-    for side in incoming:
-        may_overrule(kept.record_sources, side)
+def _rejected(incoming: Sequence[Side], decision_id: DecisionId) -> Settlement:
     return Settlement(
         kind=DecisionKind.KEEP_EXISTING,
         decisions=tuple(
@@ -209,7 +227,6 @@ def _keep_existing(kept: Side, incoming: Sequence[Side], decision_id: DecisionId
             for side in incoming
             for statement_id in side.statement_ids
         ),
-        kept_id=kept.row_id,
     )
 
 
