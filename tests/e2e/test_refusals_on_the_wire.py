@@ -141,6 +141,42 @@ async def test_an_answer_to_a_case_that_has_moved_on_stores_nothing(
     assert stored_rows(stack, team.team_id) == before
 
 
+@pytest.mark.rule("R4.16b")
+@pytest.mark.parametrize(
+    ("said_before", "correction", "field"),
+    [
+        pytest.param(
+            TEXT,
+            {"scope": "europe"},
+            "proposal.relationships[0].correction_target.relationship_id",
+            id="an own relationship of another scope",
+        ),
+        pytest.param(
+            "until 1 March 2026 production deploys from main",
+            {"text": "since 1 April 2026 production deploys from release"},
+            "proposal.relationships[0].correction_target",
+            id="an own relationship that had ended before",
+        ),
+    ],
+)
+async def test_a_correction_of_what_it_cannot_correct_names_the_field(
+    stack: Stack, new_team: NewTeam, deploys_from: Request, said_before: str, correction: dict[str, Any], field: str
+) -> None:
+    team = await new_team()
+    placed = await team["A"].ingest.Remember(deploys_from(said_before, "main"))
+    target = submission_pb2.CorrectionTarget(
+        relationship_id=placed.placement.relationships[0].relationship.relationship_id
+    )
+    says = {"text": "production deploys from release", **correction}
+    before = stored_rows(stack, team.team_id)
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await team["A"].ingest.Remember(deploys_from(branch="release", correction_target=target, **says))
+    refusal = refusal_of(refused.value)
+    assert refusal is not None
+    assert (refusal.reason, refusal.field) == (Reason.INVALID_FIELD, field)
+    assert stored_rows(stack, team.team_id) == before
+
+
 @pytest.mark.parametrize(
     ("key", "reason"),
     [("", Reason.CREDENTIAL_INVALID), ("cor_no_such_key", Reason.CREDENTIAL_INVALID)],

@@ -35,6 +35,12 @@ def test_page_sizes_are_clamped(asked: int, size: int) -> None:
     assert TOKENS.page_of(listing(page_size=asked), CALLER) == Page(size=size)
 
 
+@pytest.mark.parametrize("character", ["\U0001f600", "\x01", "\u2028", '"'])
+def test_the_longest_name_of_any_character_fits_into_a_token(character: str) -> None:
+    token = TOKENS.next_token(listing(), CALLER, after=(character * 128,), revision=2**62)
+    assert TOKENS.page_of(listing(page_token=token), CALLER).after == (character * 128,)
+
+
 @given(after=st.lists(st.text(max_size=20), max_size=4), revision=st.integers(0, 2**62))
 def test_a_token_goes_on_where_the_page_ended(after: list[str], revision: int) -> None:
     token = TOKENS.next_token(listing(), CALLER, after=tuple(after), revision=revision)

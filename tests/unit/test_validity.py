@@ -293,6 +293,16 @@ def test_known_end_by_basis(
     assert (end and (end.at, end.basis)) == expected
 
 
+@pytest.mark.rule("R4.9")
+def test_an_end_at_the_very_first_instant_leaves_that_instant() -> None:
+    """An interval without any instant is none: what ends where time begins would crash the fold."""
+    ended = bound(Side.END, decide_whole_instant(EARLIEST))
+    end = known_end(StatementTimes(bounds=(ended,)), predicate(EVIDENCE))
+    assert end is not None
+    assert end.at == EARLIEST + MICROSECOND
+    assert decide_witness_time((day(1),), day(2), end) == EARLIEST
+
+
 @pytest.mark.parametrize(
     ("bounds", "start", "end"),
     [
@@ -424,6 +434,7 @@ def test_a_requested_instant_may_have_any_offset() -> None:
         ("0000-12-31T00:00:00Z", None, "valid_from", "years 1 to 9999"),
         ("2026-02-30T00:00:00Z", None, "valid_from", "exists"),
         (None, "10000-01-01T00:00:00Z", "valid_to", "years 1 to 9999"),
+        (None, EARLIEST, "valid_to", "empty"),
     ],
 )
 @pytest.mark.rule("R4.5")
@@ -440,6 +451,8 @@ def test_refused_intervals_name_the_field(
 def test_accepted_intervals_keep_what_is_unknown() -> None:
     assert decide_requested_interval(None, None, field="validity") == Interval()
     assert decide_requested_interval(EARLIEST, LATEST, field="validity") == Interval(start=EARLIEST, end=LATEST)
+    first = EARLIEST + MICROSECOND
+    assert decide_requested_interval(None, first, field="validity") == Interval(end=first)
     assert decide_requested_interval("2026-01-03T00:00:00Z", day(3) + MICROSECOND, field="validity") == Interval(
         start=day(3), end=day(3) + MICROSECOND
     )

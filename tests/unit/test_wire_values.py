@@ -78,9 +78,13 @@ def test_a_validity_without_extent_is_none() -> None:
 
 
 @pytest.mark.rule("R4.5")
-@pytest.mark.parametrize("end", [MARCH, MARCH - timedelta(microseconds=1)], ids=["empty", "inverted"])
-def test_an_empty_or_inverted_interval_of_a_request_is_refused(end: datetime) -> None:
-    interval = time_pb2.Interval(valid_from=timestamp_of(MARCH), valid_to=timestamp_of(end))
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [(MARCH, MARCH), (MARCH, MARCH - timedelta(microseconds=1)), (None, EARLIEST)],
+    ids=["empty", "inverted", "before all time"],
+)
+def test_an_empty_or_inverted_interval_of_a_request_is_refused(start: datetime | None, end: datetime) -> None:
+    interval = time_pb2.Interval(valid_from=timestamp_or_none(start), valid_to=timestamp_of(end))
     with pytest.raises(Refusal) as caught:
         stated_interval_of(interval, "proposal.relationships[0].validity")
     assert caught.value.reason is Reason.INVALID_FIELD

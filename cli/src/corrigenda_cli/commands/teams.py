@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from datetime import UTC, datetime
+from datetime import datetime
 
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 PEPPER_VARIABLE = "CORRIGENDA_KEY_PEPPER"
@@ -22,7 +22,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         f"once. Needs {PEPPER_VARIABLE}, as the services have it.",
     )
     parser.add_argument("name", help="the name of the team")
-    parser.add_argument("--admin", default="admin", metavar="NAME", help="the name of the first profile ")
+    parser.add_argument("--admin", default="admin", metavar="NAME", help="the name of the first profile")
     parser.add_argument(
         "--drive-from",
         type=_instant,
@@ -39,13 +39,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _instant(text: str) -> datetime:
+    from corrigenda_core.domain.errors import Refusal
+    from corrigenda_core.policy.instants import decide_instant
+    from corrigenda_core.policy.limits import may_offer
+
     try:
-        instant = datetime.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no RFC 3339 time") from None
-    if instant.tzinfo is None:
-        raise argparse.ArgumentTypeError(f"{text!r} needs an offset, such as Z")
-    return instant.astimezone(UTC)
+        instant = decide_instant(text, field="TIME")
+        may_offer("driven_year", instant.year, field="TIME")
+    except Refusal as refusal:
+        raise argparse.ArgumentTypeError(refusal.message) from None
+    return instant
 
 
 def run(options: argparse.Namespace) -> int:

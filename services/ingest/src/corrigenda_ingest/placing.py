@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from corrigenda_core.domain.actors import Actor, ActorKind, Caller
 from corrigenda_core.domain.cases import ConflictCase
 from corrigenda_core.domain.changes import CaseEffect, Changes, OutcomeKind, PlacementOutcome
+from corrigenda_core.domain.errors import Refusal
 from corrigenda_core.domain.evidence import (
     Authority,
     SourceType,
@@ -171,18 +172,26 @@ class Placing:
                 PlannedRevision(moment=self.moment),
                 replace(answer, observation_id=said.statement_id, relationship=row),
             )
+        placed = self._planned(view, statement, supports)
+        changes = replace(placed, support_decisions=(*placed.support_decisions, *_grants(placed.supports)))
+        return (
+            PlannedRevision(moment=self.moment, before=view, changes=changes),
+            self._placed_answer(view, changes, supports),
+        )
+
+    def _planned(self, view: SlotView, statement: Statement, supports: Sequence[Support]) -> Changes:
         context = PlanContext(
             moment=self.moment,
             ids=self.ids.part(_PLACEMENT),
             actor=Actor(kind=ActorKind.PROFILE, profile_id=self.caller.profile_id),
             policy=self.facts.policy,
         )
-        placed = plan_placement(view, context, (statement,), supports, *self._targets(statement))
-        changes = replace(placed, support_decisions=(*placed.support_decisions, *_grants(placed.supports)))
-        return (
-            PlannedRevision(moment=self.moment, before=view, changes=changes),
-            self._placed_answer(view, changes, supports),
-        )
+        try:
+            return plan_placement(view, context, (statement,), supports, *self._targets(statement))
+        except Refusal as refusal:
+            # The planner knows the statement, and not where in the request it stands.
+            field = f"{self.bound.prepared.field}.{refusal.field}" if refusal.field else self.bound.prepared.field
+            raise Refusal(refusal.reason, refusal.message, field=field, metadata=refusal.metadata) from refusal
 
     def _statement(self, slot: Slot, bound_object: Object, finding: Finding, supports: Sequence[Support]) -> Statement:
         given = self.bound.prepared.given

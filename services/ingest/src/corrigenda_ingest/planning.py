@@ -69,7 +69,7 @@ class SubmissionPlanner:
                 missing, stale or unrelated, an origin that is missing.
         """
         bound = self.bound()
-        require_all(self.prepared, bound, self.facts)
+        require_all(self.prepared, bound, self.facts, owner_id=self.caller.profile_id)
         ingest_id = IngestId(self.ids.nth(0))
         evidence = FragmentPlanner(
             author_id=self.caller.profile_id,

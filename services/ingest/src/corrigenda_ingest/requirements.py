@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from corrigenda_core.domain.cases import CaseKind, SetKey
 from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.ids import ProfileId
 from corrigenda_core.domain.objects import Object, Slot
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
@@ -15,8 +16,10 @@ from corrigenda_core.policy.case_keys import decide_set_key
 from corrigenda_ingest.submission import BoundRelationship, PreparedSubmission
 
 
-def require_all(prepared: PreparedSubmission, bound: Iterable[BoundRelationship], facts: SubmissionFacts) -> None:
-    """Checks the whole submission, before the verifier is asked and again inside the commit.
+def require_all(
+    prepared: PreparedSubmission, bound: Iterable[BoundRelationship], facts: SubmissionFacts, *, owner_id: ProfileId
+) -> None:
+    """Checks the whole submission of an owner, before the verifier is asked and again inside the commit.
 
     Raises:
         Refusal: nothing of the submission may be stored.
@@ -24,7 +27,7 @@ def require_all(prepared: PreparedSubmission, bound: Iterable[BoundRelationship]
     require_origins(prepared, facts)
     for one in bound:
         require_answerable(one, facts)
-        require_target(one, facts)
+        require_target(one, facts, owner_id=owner_id)
 
 
 def require_origins(prepared: PreparedSubmission, facts: SubmissionFacts) -> None:
@@ -66,8 +69,10 @@ def require_answerable(bound: BoundRelationship, facts: SubmissionFacts) -> None
     may_answer_case(case, keys, answer)
 
 
-def require_target(bound: BoundRelationship, facts: SubmissionFacts) -> None:
+def require_target(bound: BoundRelationship, facts: SubmissionFacts, *, owner_id: ProfileId) -> None:
     """A correction names a relationship of the same predicate that shares its subject or its object.
+
+    One of the owner's own is replaced, so it stands in the very slot that the statement speaks in.
 
     Raises:
         Refusal: RESOURCE_NOT_FOUND, STALE_VERSION, INVALID_FIELD.
@@ -100,6 +105,12 @@ def require_target(bound: BoundRelationship, facts: SubmissionFacts) -> None:
         raise Refusal(
             Reason.INVALID_FIELD,
             "a correction shares the predicate, and the subject or the object, of what it corrects",
+            field=f"{field}.relationship_id",
+        )
+    if bound.slot is not None and target.owner_id == owner_id and target.slot != bound.slot:
+        raise Refusal(
+            Reason.INVALID_FIELD,
+            "an own relationship is corrected by a statement of the same subject, predicate and scope",
             field=f"{field}.relationship_id",
         )
 

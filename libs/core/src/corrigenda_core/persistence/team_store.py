@@ -18,6 +18,7 @@ from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.database import Unbounded
 from corrigenda_core.persistence.ledger import GENESIS_HASH
 from corrigenda_core.persistence.row_writing import writer_of
+from corrigenda_core.policy.limits import may_offer
 from corrigenda_core.security.keys import PresentedKey, draw_secret, hash_key, key_text
 
 _EVERY_SCOPE = tuple(sorted(scope.value for scope in KeyScope))
@@ -54,7 +55,12 @@ def create_team(
         now: the real time.
         pepper: the secret under which keys are hashed.
         policy: its settings, if not the defaults.
+
+    Raises:
+        Refusal: INVALID_FIELD for a driven clock at the ends of the calendar.
     """
+    if driven_from is not None:
+        may_offer("driven_year", driven_from.year, field="driven_from")
     policy = policy or TeamPolicy()
     team_id, profile_id, key_id = TeamId(ids.nth(0)), ProfileId(ids.nth(1)), KeyId(ids.nth(2))
     secret = draw_secret()

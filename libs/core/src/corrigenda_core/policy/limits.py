@@ -97,6 +97,8 @@ LIMITS: tuple[Limit, ...] = (
     # --- a team's policy
     Limit(name="review_period", unit=Unit.DAYS, least=1, greatest=30, default=7),
     Limit(name="review_start", unit=Unit.MINUTES, greatest=24 * 60 - 1, default=120),
+    # Deadlines and nights follow the clock, and so does every commit: they need room on both sides of it.
+    Limit(name="driven_year", unit=Unit.YEARS, least=2, greatest=9998),
 )
 
 _BY_NAME = {limit.name: limit for limit in LIMITS}

@@ -8,7 +8,7 @@ valid domain values; only those that read a request refuse.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 
@@ -209,11 +209,14 @@ def known_start(times: StatementTimes, predicate: Predicate, zone: tzinfo) -> Kn
 
 
 def known_end(times: StatementTimes, predicate: Predicate) -> KnownBound | None:
-    """The end that counts under the predicate's basis; an observation is no end, and ends are never rounded."""
+    """The end that counts under the predicate's basis; an observation is no end, and ends are never rounded.
+
+    Nothing lies before the very first instant: what words end there held at that instant, and no longer.
+    """
     end = _verified(times.bounds, Side.END)
     if end is None and predicate.basis in _COUNTS_STATED and times.valid_to is not None:
         end = _at_instant(times.valid_to, TimeBasis.STATED_TIME)
-    return end
+    return replace(end, at=EARLIEST + MICROSECOND) if end is not None and end.at == EARLIEST else end
 
 
 def decide_known_bounds(
@@ -269,12 +272,13 @@ def decide_requested_interval(
 
     Raises:
         Refusal: INVALID_FIELD naming ``<field>.valid_from`` or ``<field>.valid_to``, for an end that is no instant
-            and for an empty or inverted interval.
+            and for an empty or inverted interval; one that ends at the very first instant holds none either.
     """
     start = None if valid_from is None else decide_requested_instant(valid_from, field=f"{field}.valid_from")
     end = None if valid_to is None else decide_requested_instant(valid_to, field=f"{field}.valid_to")
-    if start is not None and end is not None and end <= start:
-        problem = "empty" if end == start else "inverted"
+    begin = EARLIEST if start is None else start
+    if end is not None and end <= begin:
+        problem = "empty" if end == begin else "inverted"
         raise Refusal(
             Reason.INVALID_FIELD,
             f"{field}.valid_to must be later than valid_from: the interval is {problem}",

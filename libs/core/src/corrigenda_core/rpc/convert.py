@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from corrigenda.type.v1 import time_pb2
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.time import ClosedToNothing, Instant, Interval, TimeBasis, Validity
 from corrigenda_core.domain.views import Known, KnownAt, KnownAtRevision, KnownNow, TemporalSelector
+from corrigenda_core.policy.validity import decide_requested_interval
 from corrigenda_core.rpc.enums import TIME_BASIS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -41,11 +41,11 @@ def stated_interval_of(interval: time_pb2.Interval, field: str) -> Interval:
     Raises:
         Refusal: INVALID_FIELD for an empty or inverted interval, naming its end below ``field``.
     """
-    start = instant_of(interval.valid_from) if interval.HasField("valid_from") else None
-    end = instant_of(interval.valid_to) if interval.HasField("valid_to") else None
-    if start is not None and end is not None and end <= start:
-        raise Refusal(Reason.INVALID_FIELD, "valid_to must be later than valid_from", field=f"{field}.valid_to")
-    return Interval(start=start, end=end)
+    return decide_requested_interval(
+        instant_of(interval.valid_from) if interval.HasField("valid_from") else None,
+        instant_of(interval.valid_to) if interval.HasField("valid_to") else None,
+        field=field,
+    )
 
 
 def validity_message(

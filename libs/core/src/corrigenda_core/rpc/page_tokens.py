@@ -6,7 +6,7 @@ import base64
 import binascii
 import hashlib
 import hmac
-import json
+import struct
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ PAGE_SIZE_MAX = 200
 TOKEN_BYTES_MAX = 1024
 _SEAL_BYTES = 16
 _KEY_BYTES_MIN = 32
+_LENGTH = struct.Struct(">I")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +53,8 @@ class PageTokens:
         size = min(request.page_size or PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX)
         if not request.page_token:
             return Page(size=size)
-        body = self._opened(request.page_token, _context(request, caller))
-        return Page(size=size, after=tuple(body["after"]), revision=body["revision"])
+        revision, *after = _parts(self._opened(request.page_token, _context(request, caller)))
+        return Page(size=size, after=tuple(after), revision=int(revision))
 
     def next_token(self, request: Any, caller: Caller, *, after: tuple[str, ...], revision: int) -> str:
         """The token of the page that begins after the cursor ``after``.
@@ -61,14 +62,15 @@ class PageTokens:
         Raises:
             ValueError: if the cursor is too long for a token.
         """
-        body = json.dumps({"after": after, "revision": revision}, separators=(",", ":")).encode()
+        body = _body(after, revision)
         seal = self._seal(body, _context(request, caller))
         token = base64.urlsafe_b64encode(seal + body).decode()
         if len(token) > TOKEN_BYTES_MAX:
             raise ValueError(f"a page token has at most {TOKEN_BYTES_MAX} bytes, not {len(token)}")
         return token
 
-    def _opened(self, token: str, context: bytes) -> dict[str, Any]:
+    def _opened(self, token: str, context: bytes) -> bytes:
+        """The body of a token; the seal proves that this very body was written by `next_token`."""
         try:
             sealed = base64.b64decode(token.encode(), altchars=b"-_", validate=True)
         except binascii.Error as error:
@@ -76,12 +78,25 @@ class PageTokens:
         seal, body = sealed[:_SEAL_BYTES], sealed[_SEAL_BYTES:]
         if not hmac.compare_digest(seal, self._seal(body, context)):
             raise _mismatch()
-        # The seal proves that this very text was written by `next_token`.
-        opened: dict[str, Any] = json.loads(body)
-        return opened
+        return body
 
     def _seal(self, body: bytes, context: bytes) -> bytes:
         return hmac.digest(self._key, context + body, "sha256")[:_SEAL_BYTES]
+
+
+def _body(after: tuple[str, ...], revision: int) -> bytes:
+    """The revision and the cursor, each text in UTF-8 behind its length: no script and no control makes it longer."""
+    texts = [text.encode() for text in (str(revision), *after)]
+    return b"".join(_LENGTH.pack(len(text)) + text for text in texts)
+
+
+def _parts(body: bytes) -> list[str]:
+    parts: list[str] = []
+    while body:
+        (length,) = _LENGTH.unpack_from(body)
+        parts.append(body[_LENGTH.size : _LENGTH.size + length].decode())
+        body = body[_LENGTH.size + length :]
+    return parts
 
 
 def _context(request: Message, caller: Caller) -> bytes:

@@ -51,8 +51,9 @@ class RegisterPredicate:
         """Registers a version of a predicate (R3.6); past versions stay as they were.
 
         Raises:
-            Refusal: STALE_VERSION; INVALID_FIELD for an alias that means another predicate, for a cardinality or kind
-                that the predicate has not had, and for `retire` of what is not registered.
+            Refusal: STALE_VERSION; INVALID_FIELD for an alias that means another predicate, for a key that is another
+                one's alias, for a cardinality or kind that the predicate has not had, and for `retire` of what is not
+                registered.
         """
         defined = _defined(request.definition)
         forms = {
@@ -64,7 +65,7 @@ class RegisterPredicate:
             before = _before(transaction)
             _require_version(request, before)
             _require_same_meaning(before, defined)
-            _require_free(forms, defined.key, transaction.prefetched["alias_rows"])
+            _require_free(forms, defined.key, transaction)
 
         def change(transaction: Transaction, moment: Moment) -> admin_service_pb2.RegisterPredicateResponse:
             before = _before(transaction)
@@ -87,7 +88,10 @@ class RegisterPredicate:
             check=check,
             prefetch=[
                 sql.query("predicate_row", team_id=caller.team_id, predicate=defined.key),
-                sql.query("alias_rows", team_id=caller.team_id, predicate=defined.key, forms=sorted(forms)),
+                sql.query(
+                    "alias_rows", team_id=caller.team_id, predicate=defined.key, forms=sorted({*forms, defined.key})
+                ),
+                sql.query("keys_taken", team_id=caller.team_id, forms=sorted(forms)),
             ],
             idempotency=idempotency_of(request, caller.profile_id, admin_service_pb2.RegisterPredicateResponse),
             deadline=deadline,
@@ -158,15 +162,26 @@ def _require_same_meaning(before: Predicate | None, defined: Predicate) -> None:
             )
 
 
-def _require_free(forms: Iterable[str], key: PredicateKey, rows: Iterable[Row]) -> None:
-    taken = {row["alias"]: row["predicate"] for row in rows if row["active"] and row["predicate"] != key}
+def _require_free(forms: Iterable[str], key: PredicateKey, transaction: Transaction) -> None:
+    """A phrase means one predicate: none is both a key and an alias, or an alias of two."""
+    rows = transaction.prefetched["alias_rows"]
+    meant = {row["alias"]: row["predicate"] for row in rows if row["active"] and row["predicate"] != key}
+    keys = {row["predicate"] for row in transaction.prefetched["keys_taken"]}
+    if key in meant:
+        raise Refusal(
+            Reason.INVALID_FIELD,
+            f"{key} is an alias of {meant[key]} already",
+            field="definition.key",
+            metadata={"alias": key, "predicate": meant[key]},
+        )
+    meant |= {form: form for form in keys}
     for form in sorted(forms):
-        if form in taken:
+        if form in meant:
             raise Refusal(
                 Reason.INVALID_FIELD,
-                f"the alias {form} means {taken[form]} already",
+                f"the alias {form} means {meant[form]} already",
                 field="definition.aliases",
-                metadata={"alias": form, "predicate": taken[form]},
+                metadata={"alias": form, "predicate": meant[form]},
             )
 
 

@@ -163,7 +163,7 @@ class Remember:
             facts = queries.facts(transaction.prefetched)
             at = transaction.reading.next_moment().at
             bound = bound_submission(prepared, facts, owner_id=caller.profile_id, ids=ids, at=at)
-            require_all(prepared, bound, facts)
+            require_all(prepared, bound, facts, owner_id=caller.profile_id)
             unknown = any(one.predicate is None for one in bound)
             words = await transaction.fetch(predicate_names(caller.team_id)) if unknown else []
             return _Outside(

@@ -15,6 +15,7 @@ from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import Query, load_sql
 from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransaction
 from corrigenda_core.persistence.transaction import Committed, Transaction
+from corrigenda_core.policy.limits import may_offer
 from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.convert import instant_of, timestamp_of, timestamp_or_none
 from corrigenda_core.rpc.idempotent import idempotency_of
@@ -98,9 +99,10 @@ class Teams:
         """Sets the time of a team that is not open yet (R8.4), never backwards.
 
         Raises:
-            Refusal: TEAM_OPEN, INVALID_FIELD for a time before the clock's.
+            Refusal: TEAM_OPEN, INVALID_FIELD for a time before the clock's, or at the ends of the calendar.
         """
         time = instant_of(request.time)
+        may_offer("driven_year", time.year, field="time")
 
         def check(transaction: Transaction) -> None:
             _require_driven(transaction)

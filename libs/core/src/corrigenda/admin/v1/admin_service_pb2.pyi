@@ -494,7 +494,7 @@ class DriveClockRequest(_message.Message):
     """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
-        """The time, not before the team's present one."""
+        """The time, not before the team's present one, in the years 2 to 9998 (UTC)."""
 
     def __init__(
         self,

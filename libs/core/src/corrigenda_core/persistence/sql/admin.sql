@@ -62,10 +62,19 @@ FROM predicates AS p
 WHERE p.team_id = %(team_id)s AND p.predicate = %(predicate)s;
 
 -- name: alias_rows
--- purpose: aliases that a predicate has or wants, and keys that equal one of them
+-- purpose: aliases that a predicate has, those that equal a form it wants to be known by, and what they mean
 -- index: predicate_aliases_pkey
 -- lock: none
 SELECT a.alias, a.predicate, a.active
 FROM predicate_aliases AS a
 WHERE a.team_id = %(team_id)s AND (a.alias = ANY(%(forms)s) OR a.predicate = %(predicate)s)
 ORDER BY a.alias;
+
+-- name: keys_taken
+-- purpose: which of the forms are keys of predicates
+-- index: predicates_pkey
+-- lock: none
+SELECT p.predicate
+FROM predicates AS p
+WHERE p.team_id = %(team_id)s AND p.predicate = ANY(%(forms)s)
+ORDER BY p.predicate;
