@@ -13,7 +13,7 @@ from corrigenda.admin.v1 import admin_service_pb2
 from corrigenda.conflict.v1 import conflict_case_pb2, conflict_service_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2, result_pb2
-from corrigenda.type.v1 import evidence_pb2, relationship_pb2, time_pb2
+from corrigenda.type.v1 import evidence_pb2, predicate_pb2, relationship_pb2, time_pb2
 from corrigenda_cli.stack import Stack
 from corrigenda_core.domain.actors import Caller, KeyScope
 from corrigenda_core.domain.ids import KeyId, ProfileId, TeamId
@@ -212,6 +212,33 @@ async def test_a_resolved_case_is_a_compact_reference(correction: Callable[..., 
     (result,) = before.results
     assert list(result.paths[0].marks) == [result_pb2.PATH_MARK_OVERRULED_LATER]
     assert instant_of(result.paths[0].relationship.validity.interval.valid_to) == CUTOFF
+
+
+@pytest.mark.rule("R8.3", "R9.1")
+async def test_a_fragment_shows_no_path_that_counts_only_later(
+    correction: Callable[..., Awaitable[Any]], deploys_from: Request
+) -> None:
+    """C's text says two things: before the cutoff it is eligible by the other one alone."""
+    text = f"{UNDATED_WITNESS}. Production runs on zeus."
+    team, _ = await correction(c_says=text)
+    await team.admin.admin.RegisterPredicate(
+        admin_service_pb2.RegisterPredicateRequest(
+            idempotency_key="runs_on",
+            definition=predicate_pb2.PredicateDefinition(
+                key="runs_on",
+                relationship_kind=predicate_pb2.RELATIONSHIP_KIND_STATE,
+                current_cardinality=predicate_pb2.CARDINALITY_ONE,
+            ),
+        )
+    )
+    cited = submission_pb2.Citation(evidence_index=0, quote="Production runs on zeus.")
+    await team["C"].ingest.Remember(deploys_from(text, "zeus", predicate="runs_on", cited=cited))
+    shown = {}
+    for valid_at in (day(2, 15), day(4, 15)):
+        answer = await recall(team["A"], temporal=at(valid_at=valid_at))
+        (result,) = [one for one in answer.results if one.evidence.content == text]
+        shown[valid_at] = {path.relationship.object.entity.name for path in result.paths}
+    assert shown == {day(2, 15): {"zeus"}, day(4, 15): {"zeus", "release"}}
 
 
 class Silent(HashingEmbedder):

@@ -17,6 +17,7 @@ from corrigenda_core.domain.objects import EntityObject, Slot
 from corrigenda_core.domain.relationships import Relationship, Status
 from corrigenda_core.domain.time import ClosedToNothing, Interval, Moment, TimeBasis
 from corrigenda_core.domain.views import Version, View
+from corrigenda_core.persistence.named_sql import load_sql
 from corrigenda_core.policy.visibility import decide_picture
 from corrigenda_core.testing.postgres import PostgresCluster
 from corrigenda_core.testing.sample_team import SampleTeam, new_id, set_team
@@ -327,3 +328,28 @@ def test_eligibility_is_part_of_the_query_that_asks(written: SampleTeam) -> None
         "conflict_cases_history_pkey",
     ):
         assert index in plan, plan
+
+
+@pytest.mark.rule("R9.2", "R8.2")
+def test_a_question_marks_a_row_while_it_is_pending(written: SampleTeam) -> None:
+    """As the view knows it: not before it names the row, and not once it is closed."""
+    with rolled_back(written) as sample:
+        moments = [sample.recorded_at + JUST_BEFORE]
+        item = {"item_id": sample.item_id}
+        sample.update("review_items", item, version=2, opposing=[sample.relationship_a])
+        moments.append(sample.recorded_at)
+        sample.next_revision()
+        sample.update("review_items", item, version=3, status="closed", reason="settled")
+        moments.append(sample.recorded_at)
+        set_team(sample.connection, sample.team_id)
+        sample.connection.execute("SET LOCAL ROLE corrigenda_recall")
+        statement = load_sql("recall.sql")["held_against"]
+        found = [
+            sample.connection.execute(
+                statement.sql.encode(),
+                {"team_id": sample.team_id, "fragment_ids": [sample.fragment_id], "known_at": known_at},
+            ).fetchall()
+            for known_at in moments
+        ]
+    opposing = [[row_id for _, row_ids in rows if isinstance(row_ids, list) for row_id in row_ids] for rows in found]
+    assert opposing == [[], [sample.relationship_a], []]
