@@ -18,7 +18,7 @@ STATEMENTS = [
 ]
 
 
-# The planner sees a table without rows, where all indexes cost the same: the other ones of the table are out of its sight.
+# In a table without rows all indexes cost the same: the other ones of the table are kept out of the planner's sight.
 ONLY_THE_CLAIMED = """
 UPDATE pg_index SET indisvalid = false
 WHERE indrelid IN (SELECT indrelid FROM pg_index WHERE indexrelid = ANY (%(claimed)s::regclass[]))
