@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from corrigenda_core.domain.entities import MentionRef
+from corrigenda_core.domain.entities import Mention
 from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.domain.ids import EntityId, IdRange, ItemId, ProfileId
+from corrigenda_core.domain.ids import EntityId, IdRange, IngestId, ItemId, ProfileId
 from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
 from corrigenda_core.domain.objects import EntityObject, Object
 from corrigenda_core.domain.predicates import Predicate, PredicateLifecycle
@@ -20,63 +20,84 @@ from corrigenda_ingest.submission import BoundRelationship, EntityAnswer, Prepar
 
 
 def bound_submission(
-    prepared: PreparedSubmission, facts: SubmissionFacts, *, owner_id: ProfileId, ids: IdRange, at: Instant
+    prepared: PreparedSubmission,
+    facts: SubmissionFacts,
+    *,
+    owner_id: ProfileId,
+    ingest_id: IngestId,
+    ids: IdRange,
+    at: Instant,
 ) -> tuple[BoundRelationship, ...]:
     """What the proposed relationships mean.
 
     Raises:
         Refusal: see `bound_entities` and `bound_relationships`.
     """
-    return bound_relationships(prepared, facts, bound_entities(prepared, facts, owner_id=owner_id, ids=ids, at=at))
+    entities = bound_entities(prepared, facts, owner_id=owner_id, ingest_id=ingest_id, ids=ids, at=at)
+    return bound_relationships(prepared, facts, entities)
 
 
 def bound_entities(
-    prepared: PreparedSubmission, facts: SubmissionFacts, *, owner_id: ProfileId, ids: IdRange, at: Instant
+    prepared: PreparedSubmission,
+    facts: SubmissionFacts,
+    *,
+    owner_id: ProfileId,
+    ingest_id: IngestId,
+    ids: IdRange,
+    at: Instant,
 ) -> tuple[EntityAnswer, ...]:
     """What every mention means, in the order of the proposal; a question gets an item for its owner.
 
     Raises:
         Refusal: RESOURCE_NOT_FOUND or INVALID_FIELD for a known entity that cannot be meant.
     """
-    given = {entity.ref: entity for entity in prepared.given.entities}
+    mentions = {mention.ref: mention for mention in prepared.mentions}
+    written = {entity.ref: entity.name for entity in prepared.given.entities}
     answers: dict[str, EntityAnswer] = {}
     for number, decision in enumerate(decide_identities(prepared.mentions, facts.entities)):
         new_id = ids.nth(number)
+        item = None
+        if isinstance(decision, IdentityQuestion):
+            item = _question(decision, ItemId(new_id), owner_id=owner_id, ingest_id=ingest_id, at=at)
         for ref in decision.refs:
-            answers[ref] = _answer(ref, given[ref].kind, given[ref].name, decision, facts, new_id, owner_id, at)
+            answers[ref] = _answer(mentions[ref], written[ref], decision, facts, EntityId(new_id), item)
     return tuple(answers[mention.ref] for mention in prepared.mentions)
 
 
 def _answer(
-    ref: MentionRef,
-    kind: str,
+    mention: Mention,
     name: str,
     decision: NewEntity | ReusedEntity | IdentityQuestion,
     facts: SubmissionFacts,
-    new_id: str,
-    owner_id: ProfileId,
-    at: Instant,
+    new_id: EntityId,
+    item: ReviewItem | None,
 ) -> EntityAnswer:
+    ref = mention.ref
     match decision:
         case NewEntity():
-            return EntityAnswer(ref=ref, entity_id=EntityId(new_id), kind=decision.kind, name=name, created=True)
+            return EntityAnswer(ref=ref, entity_id=new_id, kind=decision.kind, name=name, created=True)
         case ReusedEntity(entity_id=entity_id):
             shown = facts.names[entity_id]
-            return EntityAnswer(ref=ref, entity_id=entity_id, kind=shown.kind, name=shown.name)
-        case IdentityQuestion():
-            item = ReviewItem(
-                item_id=ItemId(new_id),
-                version=1,
-                kind=ItemKind.IDENTITY,
-                status=ItemStatus.PENDING,
-                owner_id=owner_id,
-                reason=decision.reason.value,
-                details=(("mention_refs", " ".join(decision.refs)), ("candidates", " ".join(decision.candidates))),
-                opened_at=at,
-            )
-            return EntityAnswer(
-                ref=ref, entity_id=None, kind=kind, name=name, item=item, candidates=decision.candidates
-            )
+            known = mention.known_entity_id is not None
+            return EntityAnswer(ref=ref, entity_id=entity_id, kind=shown.kind, name=shown.name, known=known)
+        case IdentityQuestion(candidates=candidates):
+            return EntityAnswer(ref=ref, entity_id=None, kind=mention.kind, name=name, item=item, candidates=candidates)
+
+
+def _question(
+    decision: IdentityQuestion, item_id: ItemId, *, owner_id: ProfileId, ingest_id: IngestId, at: Instant
+) -> ReviewItem:
+    return ReviewItem(
+        item_id=item_id,
+        version=1,
+        kind=ItemKind.IDENTITY,
+        status=ItemStatus.PENDING,
+        owner_id=owner_id,
+        reason=decision.reason.value,
+        ingest_id=ingest_id,
+        details=(("mention_refs", " ".join(decision.refs)), ("candidates", " ".join(decision.candidates))),
+        opened_at=at,
+    )
 
 
 def bound_relationships(
@@ -145,6 +166,6 @@ def _require_entity_object(kind: str, predicate: Predicate, field: str) -> None:
 
 
 def _require_value_type(value: ProposedValue, predicate: Predicate, field: str) -> None:
-    if predicate.object_kinds and not predicate.value_types:
+    if not predicate.value_types:
         raise Refusal(Reason.INVALID_FIELD, f"{predicate.key} takes an entity, not a value", field=field)
     _require_kind(value.type.value, tuple(one.value for one in predicate.value_types), f"{field}.type")

@@ -70,7 +70,7 @@ class SubmissionPlanner:
         """
         bound = self.bound()
         require_all(self.prepared, bound, self.facts, owner_id=self.caller.profile_id)
-        ingest_id = IngestId(self.ids.nth(0))
+        ingest_id = self._ingest_id
         evidence = FragmentPlanner(
             author_id=self.caller.profile_id,
             ingest_id=ingest_id,
@@ -122,11 +122,16 @@ class SubmissionPlanner:
             revisions=tuple(revisions) or (PlannedRevision(moment=next(moments)),),
         )
 
+    @property
+    def _ingest_id(self) -> IngestId:
+        return IngestId(self.ids.nth(0))
+
     def _entities(self) -> tuple[EntityAnswer, ...]:
         return bound_entities(
             self.prepared,
             self.facts,
             owner_id=self.caller.profile_id,
+            ingest_id=self._ingest_id,
             ids=self.ids.part(_ENTITIES),
             at=self.reading.next_moment().at,
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from corrigenda.ingest.v1.ingest_service_pb2 import RememberResponse
 from corrigenda_core.domain.actors import Actor, ActorKind, Caller
 from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.domain.ids import IdRange, PredicateKey
+from corrigenda_core.domain.ids import IdRange, IngestId, PredicateKey
 from corrigenda_core.domain.submissions import Submission
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.idempotency import (
@@ -162,7 +162,9 @@ class Remember:
                 return stored
             facts = queries.facts(transaction.prefetched)
             at = transaction.reading.next_moment().at
-            bound = bound_submission(prepared, facts, owner_id=caller.profile_id, ids=ids, at=at)
+            bound = bound_submission(
+                prepared, facts, owner_id=caller.profile_id, ingest_id=IngestId(ids.nth(0)), ids=ids, at=at
+            )
             require_all(prepared, bound, facts, owner_id=caller.profile_id)
             unknown = any(one.predicate is None for one in bound)
             words = await transaction.fetch(predicate_names(caller.team_id)) if unknown else []
