@@ -59,6 +59,7 @@ AGREED = """
     judge_other_statements             items        0  6
     review_period                      days         1  30
     review_start                       minutes      0  1439
+    driven_year                        years        2  9998
 """
 
 
