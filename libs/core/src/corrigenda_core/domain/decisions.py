@@ -39,9 +39,9 @@ class FacetAssignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenStart:
-    """A statement without a known start got one from the decision that settled it.
+    """The start that a decision settled for a statement: its own, or where it knows none one that it was given.
 
-    ``at`` is ``None`` where a correction takes over the unbounded start of its target.
+    What was settled goes before what nobody has decided about, where the two cannot be ordered. ``at`` is ``None`` where a correction takes over the unbounded start of its target.
     """
 
     decision_id: DecisionId

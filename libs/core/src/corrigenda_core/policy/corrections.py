@@ -80,15 +80,14 @@ def plan_correction(
     start, basis = held.start, row.start_basis
     if statement.start is not None:
         start, basis = statement.start.at, statement.start.basis
-    else:
-        decisions.append(
-            GivenStart(
-                decision_id=decision_id,
-                statement_id=statement.statement_id,
-                at=start,
-                basis=basis or TimeBasis.RECORDED_FALLBACK,
-            )
+    decisions.append(
+        GivenStart(
+            decision_id=decision_id,
+            statement_id=statement.statement_id,
+            at=start,
+            basis=basis or TimeBasis.RECORDED_FALLBACK,
         )
+    )
     statement_ids = tuple(s.statement_id for s in carried)
     if start is not None and _is_followed(view, row, held, timeline):
         decisions.append(_closing(row, start, basis, statement_ids, decision_id))

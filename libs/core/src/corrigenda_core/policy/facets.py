@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from corrigenda_core.domain.ids import StatementId
@@ -28,6 +28,7 @@ class Facets:
     """
 
     closings: Sequence[Closing]
+    kept: Collection[StatementId]
     policy: SameMomentPolicy
     exclusive: bool
     entries: dict[int, list[Entry]]
@@ -40,7 +41,9 @@ class Facets:
         if facet not in self._read:
             inside = {entry.statement_id for entry in self.entries[facet]}
             closings = [c for c in self.closings if c.facet == facet or not inside.isdisjoint(c.statement_ids)]
-            self._read[facet] = decide_admission(self.entries[facet], closings, self.policy, exclusive=self.exclusive)
+            self._read[facet] = decide_admission(
+                self.entries[facet], closings, self.kept, self.policy, exclusive=self.exclusive
+            )
         return self._read[facet]
 
     def admissions(self) -> Iterator[tuple[int, Admission]]:
@@ -68,6 +71,7 @@ def decide_facets(
     entries: Sequence[Entry],
     assigned: Mapping[StatementId, int],
     closings: Sequence[Closing],
+    kept: Collection[StatementId],
     policy: SameMomentPolicy,
     *,
     exclusive: bool,
@@ -81,10 +85,11 @@ def decide_facets(
         entries: those of the lane in the order of recording.
         assigned: the facet of a statement, where a decision named one.
         closings: those that hold, in the order of time.
+        kept: what decisions have settled.
         policy: what happens inside a facet to entries without an order.
         exclusive: whether two ``+`` values exclude each other.
     """
-    facets = Facets(closings, policy, exclusive, {})
+    facets = Facets(closings, kept, policy, exclusive, {})
     free = [entry for entry in entries if entry.statement_id not in assigned]
     if len(free) == len(entries):
         facets.entries[0] = free

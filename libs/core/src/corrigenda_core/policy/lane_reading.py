@@ -79,6 +79,7 @@ def decide_opponents(
             o
             for o in admitted
             if not o.placed_by_witness
+            and o.statement_id not in reading.left
             and (_may_start_at(o, entry) if o.reach <= entry.reach else _may_start_at(entry, o))
         ]
     return tuple(other for other in against if is_excluding_value(other.value, entry.value, exclusive=exclusive))

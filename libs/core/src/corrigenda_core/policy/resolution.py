@@ -11,9 +11,9 @@ from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.decisions import Removal, RemovalReason, SameValue, TimelineDecision
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.evidence import Support, SupportDecision
-from corrigenda_core.domain.ids import DecisionId, RelationshipId, StatementId
+from corrigenda_core.domain.ids import DecisionId, ReferenceId, RelationshipId, StatementId
 from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
-from corrigenda_core.domain.relationships import CrossReference
+from corrigenda_core.domain.relationships import CrossReference, ReferenceKind
 from corrigenda_core.domain.resolutions import (
     Accept,
     Answer,
@@ -40,6 +40,11 @@ from corrigenda_core.policy.sides import (
 )
 from corrigenda_core.policy.slot_change import plan_slot_change
 from corrigenda_core.policy.view_changes import apply_changes
+
+LOST_END = "lost_end"
+"""The detail of a merge that names a stated end which the owner's sentence does not carry: row and instant."""
+
+_REFERENCES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +164,7 @@ def _settle(
             everything = tuple(statement_id for side in sides for statement_id in side.statement_ids)
             return Settlement(kind=DecisionKind.KEEP_BOTH, decisions=decisions, kept=everything, references=references)
         case Merge(statement_id=statement_id):
-            return _merge(view, item, statement_id, sides, decision_id)
+            return _merge(view, context, item, statement_id, sides, decision_id)
         case Same():
             return _same(_incoming(item, sides), sides, decision_id)
         case Accept() as action:
@@ -231,7 +236,12 @@ def _rejected(incoming: Sequence[Side], decision_id: DecisionId) -> Settlement:
 
 
 def _merge(
-    view: SlotView, item: ReviewItem, statement_id: StatementId, sides: Sequence[Side], decision_id: DecisionId
+    view: SlotView,
+    context: PlanContext,
+    item: ReviewItem,
+    statement_id: StatementId,
+    sides: Sequence[Side],
+    decision_id: DecisionId,
 ) -> Settlement:
     """The owner's sentence holds, in whatever row carries it, and the others end at its start."""
     sentence = next((s for s in view.statements if s.statement_id == statement_id), None)
@@ -241,23 +251,32 @@ def _merge(
     successor = decide_side(view, rows[sentence.relationship_id], decide_timeline(view, item.owner_id))
     start = decide_start(view, successor, None, decision_id)
     decisions: list[TimelineDecision] = [*start.given]
-    lost: list[tuple[str, str]] = []
-    for side in sides:
-        if side.row_id != successor.row_id:
-            may_overrule(successor.record_sources, side)
-            decisions += plan_side_end(side, start, (statement_id,), decision_id)
-            lost += [
-                ("lost_end", f"{side.row_id} {statement.end.at.isoformat()}")
-                for statement in side.statements
-                if statement.end is not None and sentence.end is None
-            ]
+    inputs = [side for side in sides if side.row_id != successor.row_id]
+    for side in inputs:
+        may_overrule(successor.record_sources, side)
+        decisions += plan_side_end(side, start, (statement_id,), decision_id)
     return Settlement(
         kind=DecisionKind.MERGE,
         decisions=tuple(decisions),
         kept=(statement_id,),
         kept_id=successor.row_id,
         placed=(statement_id,),
-        details=tuple(lost),
+        references=tuple(
+            CrossReference(
+                reference_id=ReferenceId(context.ids.part(_REFERENCES).nth(number)),
+                kind=ReferenceKind.MERGED_INTO,
+                source_id=side.row_id,
+                target_id=successor.row_id,
+                decision_id=decision_id,
+            )
+            for number, side in enumerate(inputs)
+        ),
+        details=tuple(
+            (LOST_END, f"{side.row_id} {statement.end.at.isoformat()}")
+            for side in inputs
+            for statement in side.statements
+            if statement.end is not None and sentence.end is None
+        ),
     )
 
 

@@ -24,9 +24,9 @@ def plan_own_references(
 ) -> tuple[CrossReference, ...]:
     """The references that a change of rows appends, without those that stand already.
 
-    A row whose end moved to the begin of a later one, or to a closing, is named by what ended it (`replaces`). A row
-    that a closing joins into what it was made for points at that (`merged_into`), and so does a row that is left
-    without statements at the row that carries its oldest one now.
+    A row whose end moved to the begin of a later one, or to a closing, is named by what ended it (`replaces`), unless
+    that joins it into another one. A row that is left without statements points at the row that carries its oldest one
+    now (`merged_into`).
 
     Args:
         view: the slot of before.
@@ -67,12 +67,11 @@ def _replacing(view: SlotView, timeline: Timeline, changes: RowChanges, cause: C
             continue
         for successor in _carriers(changes, episode.successors):
             yield ReferenceKind.REPLACES, successor, row.relationship_id
+    if cause.joining:
+        return
     for closing in cause.closings:
         for winner in _carriers(changes, closing.made_for):
-            if cause.joining:
-                yield ReferenceKind.MERGED_INTO, closing.relationship_id, winner
-            else:
-                yield ReferenceKind.REPLACES, winner, closing.relationship_id
+            yield ReferenceKind.REPLACES, winner, closing.relationship_id
 
 
 def _carriers(changes: RowChanges, statement_ids: Sequence[StatementId]) -> list[RelationshipId]:

@@ -56,19 +56,25 @@ class Admission:
 
 
 def decide_admission(
-    entries: Sequence[Entry], closings: Sequence[Closing], policy: SameMomentPolicy, *, exclusive: bool
+    entries: Sequence[Entry],
+    closings: Sequence[Closing],
+    kept: Collection[StatementId],
+    policy: SameMomentPolicy,
+    *,
+    exclusive: bool,
 ) -> Admission:
     """Applies the same-moment policy to the entries of one lane (R4.8).
 
     With `hold`, what stands in conflict with something recorded earlier is kept out: of each conflict the side that
     was recorded last waits, until none is left. Then everything that waits is tried again in the order of recording.
-    What a decision has kept goes before what nobody has decided about, and what it has ended waits for nothing. With
+    What a decision has settled goes before what nobody has decided about, and what it has ended waits for nothing. With
     `compete` every conflict becomes a disputed place, and so it does with `close`, whose decisions have settled what
     they could.
 
     Args:
         entries: what no decision has taken out.
         closings: those that hold, in the order of time.
+        kept: what decisions have settled.
         policy: that of the predicate.
         exclusive: whether two ``+`` values exclude each other.
     """
@@ -77,7 +83,6 @@ def decide_admission(
         return decide_reading(these, closings, exclusive=exclusive)
 
     hold = policy is SameMomentPolicy.HOLD
-    kept = frozenset(statement_id for closing in closings for statement_id in closing.made_for)
 
     def barred(reading: Reading) -> list[Conflict]:
         return [conflict for conflict in reading.conflicts if hold or _is_unplaceable(conflict)]

@@ -163,7 +163,7 @@ def plan_side_end(
     without a known start gets the time at which it was recorded.
     """
     validity = side.row.validity
-    if not isinstance(validity, Interval) or (not side.held and validity.end is not None and validity.end <= start.at):
+    if not isinstance(validity, Interval) or (not side.held and validity.end is not None and validity.end < start.at):
         return []
     decisions: list[TimelineDecision] = [decide_closing(side, start, decision_id, made_for=tuple(made_for))]
     begins_later = validity.start is not None and validity.start >= start.at

@@ -98,6 +98,7 @@ def fold_slot(
         lanes = _lanes(predicate, present, decisions, holding)
         timeline = _timeline(lanes, removals.values(), holding)
         carried = {statement_id for episode in timeline.episodes for statement_id in episode.statement_ids}
+        carried.update(statement_id for statement_id, _ in timeline.left)
         closings = _holding(holding, carried)
         if len(closings) == len(holding):
             return timeline
@@ -113,7 +114,8 @@ def _holding(closings: Iterable[Closing], present: Collection[StatementId]) -> l
     """The closings that hold (R4.15), in the order of time: a conditional one as long as what it was made for is there.
 
     That is looked at twice: before the fold among the statements that nothing has taken out, and after it among those
-    that carry an episode. A closing that lapses never comes back in the same fold.
+    that carry an episode, or carried one until a later decision ended it. A closing that lapses never comes back in the
+    same fold.
     """
     held = [c for c in closings if not c.conditional or any(made_for in present for made_for in c.made_for)]
     return sorted(held, key=lambda closing: (closing.at, closing.decision_id))
@@ -132,8 +134,9 @@ def _lanes(
         entry = _entry(statement, given.get(statement.statement_id), closings, predicate)
         lanes.setdefault(decide_lane(entry, predicate), []).append(entry)
     exclusive = is_slot_exclusive(predicate)
+    kept = frozenset(given).union(*(closing.made_for for closing in closings))
     return [
-        decide_facets(lanes[key], assigned, closings, predicate.same_moment, exclusive=exclusive)
+        decide_facets(lanes[key], assigned, closings, kept, predicate.same_moment, exclusive=exclusive)
         for key in sorted(lanes)
     ]
 
