@@ -53,8 +53,10 @@ def must(*command: str | Path) -> None:
 
 
 def _clean_environment() -> dict[str, str]:
-    """The caller's environment without a virtual environment of the caller's own."""
-    return {k: v for k, v in os.environ.items() if k not in {"VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH"}}
+    """The caller's environment without what would change which code runs, or how fast it starts."""
+    # A stack is half a dozen processes: without byte code, each of them would compile the same sources again.
+    foreign = {"VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
+    return {k: v for k, v in os.environ.items() if k not in foreign}
 
 
 @contextlib.contextmanager
@@ -96,7 +98,7 @@ def environment(lock: str) -> Path:
         say(f"making the environment from {lock}")
         if not python.exists():
             must(uv(), "venv", "--quiet", "--no-project", "--python", sys.executable, ENVIRONMENT)
-        must(uv(), "pip", "sync", "--quiet", "--python", python, "--require-hashes", lock)
+        must(uv(), "pip", "sync", "--quiet", "--compile-bytecode", "--python", python, "--require-hashes", lock)
         editable = [part for member in MEMBERS for part in ("--editable", f"./{member}")]
         must(uv(), "pip", "install", "--quiet", "--python", python, "--no-deps", *editable)
         for stale in ENVIRONMENT.glob(".*.stamp"):

@@ -12,7 +12,7 @@ import re
 import sys
 import threading
 import traceback
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -23,11 +23,6 @@ from wsgiref.simple_server import WSGIServer
 
 import structlog
 from opentelemetry import trace
-from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, start_http_server
 
 from corrigenda_core.config import LogFormat, LogLevel
@@ -155,18 +150,17 @@ class _LibraryHandler(logging.Handler):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tracing:
-    """Where spans are made; ``provider`` records nothing unless a collector was named."""
+    """Where spans are made; ``provider`` records nothing unless a collector was named.
+
+    ``close`` sends what is waiting; it takes as long as the exporter's time limit at most.
+    """
 
     provider: trace.TracerProvider
+    close: Callable[[], None]
 
     def tracer(self, area: str) -> trace.Tracer:
         """The tracer of an area of the code, such as ``corrigenda.rpc``."""
         return self.provider.get_tracer(area)
-
-    def close(self) -> None:
-        """Sends what is waiting; takes as long as the exporter's time limit at most."""
-        if isinstance(self.provider, TracerProvider):
-            self.provider.shutdown()
 
 
 def open_tracing(*, process: str, otlp_endpoint: str | None, sample_ratio: float) -> Tracing:
@@ -178,7 +172,14 @@ def open_tracing(*, process: str, otlp_endpoint: str | None, sample_ratio: float
         sample_ratio: share of the traces that start here; a caller's own decision is kept.
     """
     if otlp_endpoint is None:
-        return Tracing(provider=trace.NoOpTracerProvider())
+        return Tracing(provider=trace.NoOpTracerProvider(), close=lambda: None)
+    # The SDK and its exporter are a tenth of what a process imports, and most run without a collector.
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
+
     provider = TracerProvider(
         resource=Resource.create({"service.name": process}),
         sampler=ParentBased(TraceIdRatioBased(sample_ratio)),
@@ -186,7 +187,7 @@ def open_tracing(*, process: str, otlp_endpoint: str | None, sample_ratio: float
     )
     exporter = OTLPSpanExporter(endpoint=otlp_endpoint, insecure=otlp_endpoint.startswith("http://"))
     provider.add_span_processor(BatchSpanProcessor(exporter))
-    return Tracing(provider=provider)
+    return Tracing(provider=provider, close=provider.shutdown)
 
 
 def make_registry() -> CollectorRegistry:
