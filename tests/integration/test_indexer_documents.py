@@ -340,9 +340,7 @@ async def test_an_answer_says_how_far_the_search_knows(world: World) -> None:
         recall = Recall(reader=ReadRunner(database), embedder=HashingEmbedder(), embedding_timeout_seconds=5.0)
 
         async def searched(known: Known) -> tuple[int, int, bool]:
-            question = RecallQuestion(
-                query="first", limit=10, selector=TemporalSelector(known=known), min_revision=0, explain=False
-            )
+            question = RecallQuestion(query="first", limit=10, selector=TemporalSelector(known=known), min_revision=0)
             answer = await recall(caller, question, NO_DEADLINE)
             return answer.view.revision, answer.searched_revision, Degradation.SEARCH_BEHIND in answer.degraded
 

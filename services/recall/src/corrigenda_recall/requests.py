@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.views import TemporalSelector
-from corrigenda_core.policy.limits import decide_limit
 from corrigenda_core.policy.normalisation import decide_text_form
 from corrigenda_core.rpc.convert import temporal_selector_of
 
@@ -22,7 +21,6 @@ class RecallQuestion:
     limit: int
     selector: TemporalSelector
     min_revision: int
-    explain: bool
 
 
 def recall_question_of(request: recall_service_pb2.RecallRequest) -> RecallQuestion:
@@ -33,11 +31,9 @@ def recall_question_of(request: recall_service_pb2.RecallRequest) -> RecallQuest
     """
     if not decide_text_form(request.query):
         raise Refusal(Reason.INVALID_FIELD, "query has nothing visible in it", field="query")
-    limit = request.limit if request.HasField("limit") else RESULTS_DEFAULT
     return RecallQuestion(
         query=request.query,
-        limit=min(limit, decide_limit("recall_limit").greatest),
+        limit=request.limit if request.HasField("limit") else RESULTS_DEFAULT,
         selector=temporal_selector_of(request.temporal),
         min_revision=request.min_revision,
-        explain=request.explain,
     )

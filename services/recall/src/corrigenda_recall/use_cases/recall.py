@@ -39,13 +39,12 @@ from corrigenda_core.ports.providers import Embedder, ProviderFailed
 
 from corrigenda_recall.answer import Found, RecallAnswer, Result
 from corrigenda_recall.finding import cases_by_result, found_results
+from corrigenda_recall.message_room import fitting_count
 from corrigenda_recall.requests import RecallQuestion
 
 # Each branch hands over more than is asked for, so that what all of them find a little can come before what one finds.
 BRANCH_HITS_LEAST = 40
 BRANCH_HITS_PER_RESULT = 2
-# Texts of an answer; the rest of a message of 4 MiB is for what stands around them.
-CONTENT_BYTES_MAX = 3 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,16 +124,12 @@ async def _answer(transaction: ReadTransaction, view: ReadView, searched: Questi
 
 
 def _results(found: Found, best: Sequence[Ranked], fragments: Mapping[FragmentId, ShownFragment]) -> tuple[Result, ...]:
-    """The best results, as many as fit into a message; the first always does."""
-    results: list[Result] = []
-    content_bytes = 0
-    for ranked in best:
-        fragment = fragments[ranked.fragment_id]
-        content_bytes += len(fragment.content.encode())
-        if results and content_bytes > CONTENT_BYTES_MAX:
-            break
-        results.append(Result(ranked=ranked, fragment=fragment, paths=found.paths[ranked.fragment_id]))
-    return tuple(results)
+    """The best results, as many as fit into a message."""
+    fitting = fitting_count(fragments[ranked.fragment_id].content for ranked in best)
+    return tuple(
+        Result(ranked=ranked, fragment=fragments[ranked.fragment_id], paths=found.paths[ranked.fragment_id])
+        for ranked in best[:fitting]
+    )
 
 
 def _shown_rows(found: Found, best: Iterable[Ranked], cases: Iterable[ConflictCase]) -> list[Relationship]:

@@ -28,13 +28,12 @@ from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.convert import known_of
 from corrigenda_core.rpc.page_tokens import PageTokens
 
+from corrigenda_recall.message_room import fitting_count
 from corrigenda_recall.trace_pages import PlannedPage, Section, TracePlace, planned_page
 from corrigenda_recall.trace_responses import ShownTrace, TraceMessages
 
 DEPTH_DEFAULT = 1
 EDGES_DEFAULT = 50
-# Texts of a page; the rest of a message of 4 MiB is for what stands around them.
-CONTENT_BYTES_MAX = 3 * 1024 * 1024
 
 _ROW_SECTIONS = tuple(section for section in Section if section is not Section.LINEAGE)
 
@@ -135,7 +134,7 @@ async def _shown(
     """The records of a page with what is shown beside them; where its texts are too many, the page ends after them."""
     rows = await _section_rows(transaction, store, planned, request)
     following = planned.following
-    fitting = _fitting(rows[Section.EVIDENCE])
+    fitting = fitting_count(row["content"] for row in rows[Section.EVIDENCE])
     if fitting < len(rows[Section.EVIDENCE]):
         rows = {section: [] for section in rows} | {Section.EVIDENCE: rows[Section.EVIDENCE][:fitting]}
         offset = planned.slices[Section.EVIDENCE].offset + fitting
@@ -185,16 +184,6 @@ async def _section_rows(
         queries.append(store.section(section.value, offset=part.offset, limit=part.limit, **more))
     answers = await transaction.fetch_all(*queries) if queries else []
     return {section: [] for section in _ROW_SECTIONS} | dict(zip(asked, answers, strict=True))
-
-
-def _fitting(rows: list[Row]) -> int:
-    """How many texts fit into one message; the first always does."""
-    content_bytes = 0
-    for number, row in enumerate(rows):
-        content_bytes += len(row["content"].encode())
-        if number > 0 and content_bytes > CONTENT_BYTES_MAX:
-            return number
-    return len(rows)
 
 
 def _edges(lineage: Lineage, planned: PlannedPage) -> tuple[LineageEdge, ...]:
