@@ -39,9 +39,10 @@ class FacetAssignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenStart:
-    """The start that a decision settled for a statement: its own, or where it knows none one that it was given.
+    """The start that a decision settled for a statement: its own, or one that it was given where it knows none.
 
-    What was settled goes before what nobody has decided about, where the two cannot be ordered. ``at`` is ``None`` where a correction takes over the unbounded start of its target.
+    What was settled goes before what nobody has decided about, where the two cannot be ordered. ``at`` is ``None``
+    where a correction takes over the unbounded start of its target.
     """
 
     decision_id: DecisionId
