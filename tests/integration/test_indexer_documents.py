@@ -387,6 +387,22 @@ async def test_a_team_whose_batch_is_refused_does_not_stop_the_others(world: Wor
     assert world.metric("corrigenda_search_failed_batches_total", reason="INTERNAL_ERROR") == 1
 
 
+async def test_a_team_whose_text_meets_a_defect_does_not_stop_the_others(world: World) -> None:
+    class Defective(FickleEmbedder):
+        async def embed(self, texts: Sequence[str]) -> Any:
+            if "poison" in texts:
+                raise KeyError("a defect that nobody foresaw")
+            return await super().embed(texts)
+
+    world.embedder = Defective()
+    other = add_team(world.database)
+    await world.remember("poison")
+    await world.remember("taken", team=other)
+    assert await world.indexer().run_round(asyncio.Event())
+    assert world.look("SELECT team_id::text FROM search_documents") == [(other.team_id,)]
+    assert world.metric("corrigenda_search_failed_batches_total", reason="INTERNAL_ERROR") == 1
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -162,6 +162,19 @@ class ReviewStore:
             ),
         )
 
+    async def renew_run(self, team: TeamNow, run: RunClaim) -> None:
+        """Keeps a run for another lease: nobody else starts it over while it goes on."""
+        await self._run(
+            team.team_id,
+            self._sql.query(
+                "renew_run",
+                team_id=team.team_id,
+                run_id=run.run_id,
+                claim_token=run.token,
+                lease_seconds=self._lease_seconds,
+            ),
+        )
+
     async def finish_run(self, team: TeamNow, run: RunClaim, counters: RunCounters) -> None:
         """Ends a run with its counters; a run that another reviewer has taken over stays theirs."""
         await self._run(

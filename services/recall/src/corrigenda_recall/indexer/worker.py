@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import structlog
-from corrigenda_core.domain.errors import Refusal
+from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import FragmentId, TeamId
 from corrigenda_core.persistence.document_store import (
     QUEUE_START,
@@ -112,9 +112,12 @@ class Indexer:
             try:
                 worked = await self._index_team(team_id) or worked
             except Refusal as refusal:
-                # The other teams do not wait for one whose batch the database refuses.
+                # The other teams do not wait for one whose batch cannot be written.
                 self._metrics.failed_batches.labels(refusal.reason.value).inc()
                 _log.warning("index_batch_failed", team_id=team_id, reason=refusal.reason.value)
+            except Exception as error:  # noqa: BLE001 - the loop is one of the two places that outlive any failure
+                self._metrics.failed_batches.labels(Reason.INTERNAL_ERROR.value).inc()
+                _log.error("index_batch_failed", team_id=team_id, exc_info=error)
         self._measure(len(teams))
         return worked
 

@@ -129,6 +129,14 @@ WHERE l.team_id = %(team_id)s AND l.conflict_id = %(conflict_id)s AND l.claim_to
 INSERT INTO alerts (team_id, alert_id, kind, conflict_id, reason, details, raised_at)
 VALUES (%(team_id)s, %(alert_id)s, 'attempts_exhausted', %(conflict_id)s, %(reason)s, '{}', %(team_now)s);
 
+-- name: renew_run
+-- purpose: keeps a run that goes on, by whoever holds it
+-- index: review_runs_pkey
+-- lock: the run's row
+UPDATE review_runs AS r
+SET lease_expires_at = statement_timestamp() + make_interval(secs => %(lease_seconds)s)
+WHERE r.team_id = %(team_id)s AND r.run_id = %(run_id)s AND r.claim_token = %(claim_token)s AND r.status = 'running';
+
 -- name: finish_run
 -- purpose: ends a run with its counters, by whoever holds it
 -- index: review_runs_pkey

@@ -1,0 +1,155 @@
+"""The reviewer's loop: what fails costs nobody else their look, and attempts are bounded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+
+import pytest
+from corrigenda_conflict.reviewer.metrics import ReviewMetrics
+from corrigenda_conflict.reviewer.worker import Pace, Reviewer
+from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.ids import ConflictId, TeamId
+from corrigenda_core.domain.snapshots import Outcome
+from corrigenda_core.domain.team import TeamPolicy
+from corrigenda_core.domain.time import Instant
+from corrigenda_core.persistence.review_store import Claim, RunClaim, RunCounters, TeamNow
+from corrigenda_core.serving import new_ids
+from prometheus_client import CollectorRegistry
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+PACE = Pace(batch_cases=2, attempts_per_night=3, poll_seconds=0.001)
+
+
+@dataclass
+class Queue:
+    """Due cases by team, as the database keeps them: claiming counts an attempt, giving back makes a case due.
+
+    ``stop`` is set when nothing is due any more, or after ``rounds_max`` looks for due teams.
+    """
+
+    due: dict[str, list[str]]
+    runs: dict[str, list[str]] = field(default_factory=dict)
+    broken_teams: frozenset[str] = frozenset()
+    attempts: Counter[str] = field(default_factory=Counter)
+    alerts: list[str] = field(default_factory=list)
+    given_back_until: dict[str, Instant] = field(default_factory=dict)
+    renewed: int = 0
+    finished: list[RunCounters] = field(default_factory=list)
+    rounds: int = 0
+    rounds_max: int = 20
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def due_teams(self, limit: int) -> list[TeamId]:
+        self.rounds += 1
+        waiting = {*(team for team, cases in self.due.items() if cases), *(t for t, runs in self.runs.items() if runs)}
+        found = sorted({*waiting, *self.broken_teams})[:limit] if self.rounds <= self.rounds_max else []
+        if not found:
+            self.stop.set()
+        return [TeamId(team) for team in found]
+
+    async def team_now(self, team_id: TeamId) -> TeamNow:
+        if team_id in self.broken_teams:
+            raise OverflowError("a clock that nobody foresaw")
+        return TeamNow(team_id=team_id, policy=TeamPolicy(), now=NOW)
+
+    async def reserve_night(self, team: TeamNow, *, run_id: str, night: date, policy_version: str) -> None:
+        return None
+
+    async def claim_run(self, team: TeamNow) -> RunClaim | None:
+        waiting = self.runs.get(team.team_id)
+        return RunClaim(run_id=waiting.pop(), token=1) if waiting else None
+
+    async def renew_run(self, team: TeamNow, run: RunClaim) -> None:
+        self.renewed += 1
+
+    async def claim_cases(self, team: TeamNow, *, night: date, batch: int) -> list[Claim]:
+        claimed, self.due[team.team_id] = self.due[team.team_id][:batch], self.due[team.team_id][batch:]
+        self.attempts.update(claimed)
+        return [Claim(conflict_id=ConflictId(one), token=1, attempt=self.attempts[one]) for one in claimed]
+
+    async def give_back(self, team: TeamNow, claim: Claim, next_review_at: Instant) -> None:
+        self.given_back_until[claim.conflict_id] = next_review_at
+        if next_review_at <= team.now:
+            self.due[team.team_id].append(claim.conflict_id)
+
+    async def raise_alert(self, team: TeamNow, claim: Claim, *, alert_id: str, reason: str) -> None:
+        self.alerts.append(f"{claim.conflict_id}: {reason}")
+
+    async def finish_run(self, team: TeamNow, run: RunClaim, counters: RunCounters) -> None:
+        self.finished.append(counters)
+
+    async def record_due_run(self, team: TeamNow, *, run_id: str, policy_version: str, counters: RunCounters) -> None:
+        return None
+
+
+@dataclass
+class Looks:
+    """Looks at cases; those that are bad fail each time, and ``after`` is told of every look."""
+
+    bad: dict[str, Exception] = field(default_factory=dict)
+    seen: list[str] = field(default_factory=list)
+    after: Callable[[str], None] = lambda _: None
+
+    async def at(self, team: TeamNow, claim: Claim) -> Outcome:
+        self.seen.append(claim.conflict_id)
+        self.after(claim.conflict_id)
+        if claim.conflict_id in self.bad:
+            raise self.bad[claim.conflict_id]
+        return Outcome.KEEP_OPEN
+
+
+async def worked_off(queue: Queue, looks: Looks) -> CollectorRegistry:
+    """Lets a reviewer work until nothing is due any more, at most the queue's rounds."""
+    registry = CollectorRegistry()
+    reviewer = Reviewer(store=queue, look=looks, pace=PACE, metrics=ReviewMetrics(registry), new_ids=new_ids)
+    async with asyncio.timeout(10):
+        await reviewer.run_until(queue.stop)
+    return registry
+
+
+@pytest.mark.rule("R7.18")
+@pytest.mark.parametrize(
+    "failure",
+    [
+        pytest.param(Refusal(Reason.INTERNAL_ERROR, "a constraint refused it"), id="refused"),
+        pytest.param(KeyError("a row that is not there"), id="a defect"),
+    ],
+)
+async def test_a_case_that_cannot_be_looked_at_costs_the_others_nothing(failure: Exception) -> None:
+    queue = Queue(due={"t": ["bad", "good", "better", "best"]})
+    looks = Looks(bad={"bad": failure})
+    registry = await worked_off(queue, looks)
+    assert Counter(looks.seen) == {"bad": PACE.attempts_per_night, "good": 1, "better": 1, "best": 1}
+    assert queue.alerts == ["bad: 3 attempts failed tonight"]
+    assert queue.given_back_until["bad"] > NOW
+    assert registry.get_sample_value("corrigenda_review_exhausted_attempts_total") == 1
+    labels = {"reason": "INTERNAL_ERROR"}
+    assert registry.get_sample_value("corrigenda_review_failed_looks_total", labels) == PACE.attempts_per_night
+
+
+@pytest.mark.rule("R7.17")
+async def test_a_team_that_cannot_be_reviewed_costs_the_others_nothing() -> None:
+    queue = Queue(due={"z": ["one", "two"]}, broken_teams=frozenset({"a"}), rounds_max=3)
+    looks = Looks()
+    registry = await worked_off(queue, looks)
+    assert sorted(looks.seen) == ["one", "two"]
+    assert registry.get_sample_value("corrigenda_review_failed_rounds_total") == 3
+
+
+@pytest.mark.rule("R7.18")
+async def test_a_long_run_keeps_its_lease_and_counts_all_of_its_cases() -> None:
+    queue = Queue(due={"t": ["a", "b", "c", "d", "e"]}, runs={"t": ["run"]})
+    await worked_off(queue, Looks())
+    assert queue.renewed == 2
+    assert [counters.examined for counters in queue.finished] == [5]
+
+
+async def test_a_run_that_was_told_to_stop_is_left_to_whoever_takes_it_over() -> None:
+    queue = Queue(due={"t": ["a", "b", "c"]}, runs={"t": ["run"]})
+    await worked_off(queue, Looks(after=lambda _: queue.stop.set()))
+    assert queue.due["t"] == ["c"]
+    assert not queue.finished
