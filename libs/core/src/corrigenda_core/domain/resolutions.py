@@ -8,10 +8,10 @@ from enum import StrEnum
 from corrigenda_core.domain.actors import Actor
 from corrigenda_core.domain.errors import Reason
 from corrigenda_core.domain.evidence import Support, SupportDecision
-from corrigenda_core.domain.ids import DecisionId, IdempotencyKey, ItemId, RelationshipId, StatementId
+from corrigenda_core.domain.ids import DecisionId, IdempotencyKey, ItemId, ReferenceId, RelationshipId, StatementId
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.relationships import Carriage, Relationship, Transition
-from corrigenda_core.domain.time import Instant, Moment, require_instant
+from corrigenda_core.domain.time import Instant, require_instant
 
 
 class DecisionKind(StrEnum):
@@ -148,9 +148,13 @@ Resolution = KeepNew | KeepExisting | KeepBoth | Merge | Same | Accept | Reject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What is decided about an item, at the version that its owner saw."""
+    """What is decided about an item, at the version that its owner saw.
+
+    ``current`` is the item after a merge's sentence was placed, which may have changed or closed it already.
+    """
 
     item: ReviewItem
+    current: ReviewItem | None = None
     expected_version: int
     resolution: Resolution
     provenance: Provenance = NO_PROVENANCE
@@ -174,16 +178,17 @@ class Preview:
 class PastDecision:
     """A decision with what a revert needs to know of the time before it and since.
 
-    ``transitions`` are those that it made, ``later`` all later ones of the same rows in the order of recording.
+    What was placed with it, a merge's sentence, is part of it. ``transitions`` are those that it made, ``later`` all
+    later ones of the same rows, both in the order of recording, and ``reference_ids`` the references that it wrote.
     ``carriers`` say which row carried each statement of the slot before it. ``items`` are the current versions of those
     that it answered or closed, ``left_items`` the pending ones of the slot with their versions as it left them.
     ``reverted_by`` is the decision that has taken it back.
     """
 
     record: DecisionRecord
-    moment: Moment
     transitions: tuple[Transition, ...] = ()
     later: tuple[Transition, ...] = ()
+    reference_ids: tuple[ReferenceId, ...] = ()
     carriers: tuple[Carriage, ...] = ()
     items: tuple[ReviewItem, ...] = ()
     left_items: tuple[tuple[ItemId, int], ...] = ()

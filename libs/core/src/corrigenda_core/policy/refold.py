@@ -49,7 +49,7 @@ def plan_owner_refold(
     decision_id: DecisionId | None = None,
     timeline: Timeline | None = None,
     *,
-    joining: bool = False,
+    replacing: bool = True,
 ) -> Refold:
     """Folds one owner's slot as a change leaves it, and compares.
 
@@ -62,14 +62,14 @@ def plan_owner_refold(
         reason: the reason code of every transition.
         decision_id: the decision that was taken, if one was.
         timeline: the fold of ``view_after`` for a caller that has it.
-        joining: whether its closings join rows into what they were made for, which then does not replace them.
+        replacing: whether what ends a row replaces it, and refers to it so.
 
     Returns:
         The changes hold new decisions and statements too: everything in which ``view_after`` differs.
     """
     added = _added(view_before, view_after)
     closings = tuple(decision for decision in added if isinstance(decision, Closing))
-    cause = Cause(reason=reason, decision_id=decision_id, closings=closings, joining=joining)
+    cause = Cause(reason=reason, decision_id=decision_id, closings=closings, replacing=replacing)
     view_after = replace(view_after, statements=apply_same_values(view_after.statements, view_after.decisions))
     if timeline is None:
         own = [statement for statement in view_after.statements if statement.owner_id == owner_id]
@@ -101,7 +101,7 @@ def plan_refold(
     reason: str,
     decision_id: DecisionId | None = None,
     *,
-    joining: bool = False,
+    replacing: bool = True,
 ) -> Changes:
     """Makes the rows of every owner whose statements, supports or decisions a change touched say their timelines.
 
@@ -115,13 +115,13 @@ def plan_refold(
         context: the commit; each owner gets a part of the ids.
         reason: the reason code of every transition.
         decision_id: the decision that was taken, if one was.
-        joining: as in `plan_owner_refold`.
+        replacing: as in `plan_owner_refold`.
     """
     taken_back = {d.decision_id for d in set(view_before.decisions) - set(view_after.decisions)}
     parts = []
     for number, owner_id in enumerate(_touched_owners(view_before, view_after)):
         own = replace(context, ids=context.ids.part(number * PARTS))
-        refold = plan_owner_refold(view_before, view_after, owner_id, own, reason, decision_id, joining=joining)
+        refold = plan_owner_refold(view_before, view_after, owner_id, own, reason, decision_id, replacing=replacing)
         parts.append(refold.changes)
     return Changes(
         relationships=_all(part.relationships for part in parts),

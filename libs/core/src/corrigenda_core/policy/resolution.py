@@ -73,7 +73,8 @@ def plan_resolution(view: SlotView, context: PlanContext, answer: Answer) -> Cha
     Args:
         view: the slot as it stands; for a merge with the owner's sentence already placed.
         context: the commit. Its id 0 names the decision.
-        answer: the action, the item at its current version, and the version that the owner saw.
+        answer: the action, the item at its current version (for a merge the one before the sentence was placed), and
+            the version that the owner saw.
 
     Raises:
         Refusal: NOT_OWNER, ITEM_NOT_PENDING, STALE_VERSION; NOT_IN_CONFLICT for a side that the item does not have;
@@ -106,9 +107,9 @@ def plan_resolution(view: SlotView, context: PlanContext, answer: Answer) -> Cha
         settlement.kind.value,
         decision_id,
         beside=replace(evidence, decision_records=(record,), references=settlement.references),
-        joining=settlement.kind is DecisionKind.MERGE,
+        replacing=settlement.kind is not DecisionKind.MERGE,
     )
-    return replace(changes, items=_answered(changes.items, answer.item, settlement.kind, decision_id))
+    return replace(changes, items=_answered(changes.items, answer.current or answer.item, settlement.kind, decision_id))
 
 
 def may_answer_item(context: PlanContext, item: ReviewItem, expected_version: int) -> None:

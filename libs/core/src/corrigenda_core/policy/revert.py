@@ -107,9 +107,10 @@ def plan_revert(
             references_switched_off=tuple(
                 replace(reference, active=False, decision_id=decision_id)
                 for reference in view.references
-                if reference.active and reference.decision_id == record.decision_id
+                if reference.active and reference.reference_id in past.reference_ids
             ),
         ),
+        replacing=False,
     )
     return replace(changes, decisions_taken_back=(record.decision_id,))
 
@@ -128,13 +129,13 @@ def may_revert(view: SlotView, past: PastDecision) -> None:
     if past.reverted_by is not None:
         raise _blocked("it was reverted already", reverted_by=past.reverted_by)
     rows = {row.relationship_id: row for row in view.rows}
-    for made in past.transitions:
-        row = rows.get(made.relationship_id)
+    touched = {made.relationship_id: made for made in past.transitions}
+    for row_id, made in touched.items():
+        row = rows.get(row_id)
         if row is not None and not _is_as_left(row, made.resulting):
             raise _blocked_by_change(row, made, past.later)
-    touched = {made.relationship_id for made in past.transitions}
     for item in view.items:
-        is_named = not touched.isdisjoint((*item.incoming, *item.opposing))
+        is_named = not touched.keys().isdisjoint((*item.incoming, *item.opposing))
         if item.status is ItemStatus.PENDING and is_named and (item.item_id, item.version) not in past.left_items:
             raise _blocked("a later question names what it changed", item_id=item.item_id)
 

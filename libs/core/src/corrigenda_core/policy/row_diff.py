@@ -30,13 +30,13 @@ from corrigenda_core.policy.timeline import Episode, HeldStatement, Timeline
 class Cause:
     """Why rows change: a reason code, the decision if one was taken, and the closings that it makes.
 
-    ``joining`` says that those join rows into what they were made for.
+    ``replacing`` says whether what ends a row replaces it; a merge joins, and a revert says nothing new.
     """
 
     reason: str
     decision_id: DecisionId | None = None
     closings: tuple[Closing, ...] = ()
-    joining: bool = False
+    replacing: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

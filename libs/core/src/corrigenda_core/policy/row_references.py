@@ -24,8 +24,8 @@ def plan_own_references(
 ) -> tuple[CrossReference, ...]:
     """The references that a change of rows appends, without those that stand already.
 
-    A row whose end moved to the begin of a later one, or to a closing, is named by what ended it (`replaces`), unless
-    that joins it into another one. A row that is left without statements points at the row that carries its oldest one
+    A row whose end moved to the begin of a later one, or to a closing, is named by what ended it (`replaces`), where
+    the cause replaces. A row that is left without statements points at the row that carries its oldest one
     now (`merged_into`).
 
     Args:
@@ -58,6 +58,8 @@ _Named = tuple[ReferenceKind, RelationshipId, RelationshipId]
 
 
 def _replacing(view: SlotView, timeline: Timeline, changes: RowChanges, cause: Cause) -> Iterator[_Named]:
+    if not cause.replacing:
+        return
     before = {row.relationship_id: row for row in view.rows}
     changed = {row.relationship_id: row for row in changes.relationships}
     for episode in timeline.episodes:
@@ -67,8 +69,6 @@ def _replacing(view: SlotView, timeline: Timeline, changes: RowChanges, cause: C
             continue
         for successor in _carriers(changes, episode.successors):
             yield ReferenceKind.REPLACES, successor, row.relationship_id
-    if cause.joining:
-        return
     for closing in cause.closings:
         for winner in _carriers(changes, closing.made_for):
             yield ReferenceKind.REPLACES, winner, closing.relationship_id

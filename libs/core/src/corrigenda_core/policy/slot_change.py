@@ -19,7 +19,7 @@ def plan_slot_change(
     decision_id: DecisionId | None = None,
     *,
     beside: Changes | None = None,
-    joining: bool = False,
+    replacing: bool = True,
 ) -> Changes:
     """Everything that follows from a change of what stands in a slot (R5.3).
 
@@ -34,11 +34,11 @@ def plan_slot_change(
         reason: the reason code of every transition.
         decision_id: the decision that was taken, if one was.
         beside: what the decision appends by itself: its record, references, switches of supports and references.
-        joining: whether the decision's closings join rows into what they were made for.
+        replacing: whether what ends a row replaces it, and refers to it so.
     """
 
     beside = beside or Changes()
-    rows = plan_refold(before, after, context, reason, decision_id, joining=joining)
+    rows = plan_refold(before, after, context, reason, decision_id, replacing=replacing)
     changes = replace(
         rows,
         decision_records=beside.decision_records,

@@ -176,10 +176,19 @@ class MemoryStore:
         self, item_id: ItemId, sentence: Statement, supports: Sequence[Support], expected_version: int
     ) -> Changes:
         """Places the owner's sentence and lets it end all sides of an item; nothing is stored if either is refused."""
-        may_answer_item(self.context(profile(sentence.owner_id)), self.item(item_id), expected_version)
+        item = self.item(item_id)
+        assert item.slot is not None
+        may_answer_item(self.context(profile(sentence.owner_id)), item, expected_version)
         with self._transaction():
             self.place(sentence, supports)
-            return self.resolve(item_id, Merge(statement_id=sentence.statement_id))
+            answer = Answer(
+                item=item,
+                current=self.item(item_id),
+                expected_version=expected_version,
+                resolution=Merge(statement_id=sentence.statement_id),
+            )
+            context = self.context(profile(sentence.owner_id))
+            return self.commit(item.slot, plan_resolution(self.view(item.slot), context, answer))
 
     def end(self, row_id: RelationshipId, at: Instant | None = None, *, actor: Actor | None = None) -> Changes:
         """Ends a relationship: it is no longer true."""
@@ -269,17 +278,20 @@ class MemoryStore:
         """A decision with what a revert has to know, and the revision that took it."""
         taken, record = next((r, d) for r, d in self._records() if d.decision_id == decision_id)
         number = taken.moment.revision
-        transitions = tuple(t for t in taken.changes.transitions if t.decision_id == decision_id)
+        named = {*record.statement_ids}
+        placed = [r for r in self.revisions[:number] if named.intersection(s.statement_id for s in r.changes.statements)]
+        parts = placed if placed and placed[-1] is taken else [*placed, taken]
+        transitions = [t for part in parts for t in part.changes.transitions]
         touched = {transition.relationship_id for transition in transitions}
         closed = {item.item_id for item in taken.changes.items if item.status is not ItemStatus.PENDING}
         return taken, PastDecision(
             record=record,
-            moment=taken.moment,
-            transitions=transitions,
+            transitions=tuple(transitions),
             later=tuple(t for t in self._later_transitions(number) if t.relationship_id in touched),
+            reference_ids=tuple(r.reference_id for part in parts for r in part.changes.references),
             carriers=tuple(
                 Carriage(statement_id=s.statement_id, relationship_id=s.relationship_id)
-                for s in taken.before.statements
+                for s in parts[0].before.statements
                 if s.relationship_id is not None
             ),
             items=tuple(self._items[item_id] for item_id in sorted(closed)),

@@ -7,17 +7,17 @@ from datetime import timedelta
 
 from corrigenda_core.domain.actors import Actor
 from corrigenda_core.domain.changes import Changes
-from corrigenda_core.domain.ids import ConflictId, ProfileId, RelationshipId
+from corrigenda_core.domain.ids import ConflictId, ItemId, ProfileId, RelationshipId
 from corrigenda_core.domain.items import ItemStatus, ReviewItem
 from corrigenda_core.domain.objects import Slot
 from corrigenda_core.domain.predicates import Predicate
 from corrigenda_core.domain.relationships import Statement
 from corrigenda_core.domain.resolutions import Resolution
-from corrigenda_core.domain.slots import SlotView
+from corrigenda_core.domain.slots import PlanContext, SlotView
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.domain.views import TemporalSelector
 from corrigenda_core.policy.case_review import ReviewPlan
-from corrigenda_core.testing.memory_store import MemoryStore
+from corrigenda_core.testing.memory_store import MemoryStore, profile
 from corrigenda_core.testing.slot_ledger import described, support_of
 from corrigenda_core.testing.slots import OWNER, SLOT, day, said
 
@@ -31,6 +31,10 @@ class OwnerSlot:
         self.store = MemoryStore(day("1 Jun"))
         self.store.register(by)
         self._said = 0
+
+    def context(self) -> PlanContext:
+        """The owner's next commit."""
+        return self.store.context(profile(OWNER))
 
     @property
     def view(self) -> SlotView:
@@ -53,11 +57,14 @@ class OwnerSlot:
             self.store.resolve(self.item().item_id, resolution, expected_version=expected_version, actor=actor)
         )
 
-    def merge(self, line: str, expected_version: int, *, scope: Slot = SLOT) -> Changes:
-        """Answers the one pending item with a sentence of the owner."""
+    def merge(
+        self, line: str, expected_version: int, *, scope: Slot = SLOT, item_id: ItemId | None = None
+    ) -> Changes:
+        """Answers an item, or the one pending item, with a sentence of the owner."""
         self.store.views(scope)
         sentence = self._next(line, OWNER, scope)
-        return self._then(self.store.merge(self.item().item_id, sentence, [support_of(sentence)], expected_version))
+        asked = item_id or self.item().item_id
+        return self._then(self.store.merge(asked, sentence, [support_of(sentence)], expected_version))
 
     def retract(self, name: str, *, revive: bool = True) -> Changes:
         """Takes back the relationship that carries a statement."""
