@@ -279,7 +279,9 @@ class MemoryStore:
         taken, record = next((r, d) for r, d in self._records() if d.decision_id == decision_id)
         number = taken.moment.revision
         named = {*record.statement_ids}
-        placed = [r for r in self.revisions[:number] if named.intersection(s.statement_id for s in r.changes.statements)]
+        placed = [
+            r for r in self.revisions[:number] if named.intersection(s.statement_id for s in r.changes.statements)
+        ]
         parts = placed if placed and placed[-1] is taken else [*placed, taken]
         transitions = [t for part in parts for t in part.changes.transitions]
         touched = {transition.relationship_id for transition in transitions}

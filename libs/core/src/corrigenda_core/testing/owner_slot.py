@@ -57,9 +57,7 @@ class OwnerSlot:
             self.store.resolve(self.item().item_id, resolution, expected_version=expected_version, actor=actor)
         )
 
-    def merge(
-        self, line: str, expected_version: int, *, scope: Slot = SLOT, item_id: ItemId | None = None
-    ) -> Changes:
+    def merge(self, line: str, expected_version: int, *, scope: Slot = SLOT, item_id: ItemId | None = None) -> Changes:
         """Answers an item, or the one pending item, with a sentence of the owner."""
         self.store.views(scope)
         sentence = self._next(line, OWNER, scope)
