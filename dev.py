@@ -153,7 +153,8 @@ def command_lint() -> int:
 
 def command_format() -> int:
     """Formats the code and applies safe fixes."""
-    return in_environment(DEV, "-m", "ruff", "check", "--fix", ".") or in_environment(DEV, "-m", "ruff", "format", ".")
+    status = in_environment(DEV, "-m", "ruff", "check", "--fix", ".")
+    return in_environment(DEV, "-m", "ruff", "format", ".") or status
 
 
 def command_generate(*arguments: str) -> int:
