@@ -347,6 +347,54 @@ def test_a_case_without_a_disagreement_is_dismissed_at_a_look() -> None:
     assert plan.changes.relationships == ()
 
 
+@pytest.mark.rule("R7.8", "R7.10")
+def test_a_member_that_time_has_ended_leaves_at_the_look_and_loses_nothing() -> None:
+    """Its own end stays what it is: a case about the present closes no past."""
+    ended = row("r1", "a", "main", end=day("06-04"))
+    case, plan = look([ended, RELEASE, ANSWER], [support(ended), *THREE_SUPPORTS[1:]], NOW + timedelta(days=7))
+    (dismissed,) = plan.changes.cases
+    assert (dismissed.status, dismissed.version) == (CaseStatus.DISMISSED, case.version + 1)
+    assert [len(position.members) for position in dismissed.positions] == [0, 2]
+    assert plan.changes.relationships == ()
+
+
+@pytest.mark.rule("R7.5", "R7.8")
+def test_a_case_that_goes_on_without_a_member_rises_by_one_version() -> None:
+    ended = row("r3", "c", "trunk", end=day("06-04"))
+    rows = [MAIN, RELEASE, ended]
+    case, plan = look(rows, [support(one) for one in rows], NOW + timedelta(days=4))
+    (followed,) = plan.changes.cases
+    assert (followed.status, followed.version) == (CaseStatus.OPEN, case.version + 1)
+    assert {p.key: [m.relationship_id for m in p.members] for p in followed.positions} == {
+        MAIN.object.key: ["r1"],
+        RELEASE.object.key: ["r2"],
+        ended.object.key: [],
+    }
+    assert [event.action for event in plan.changes.case_events] == [CaseAction.REFRESHED]
+    # It has followed: the next look finds nothing to do, and at the deadline one version says both.
+    again = plan_case_review(case_view(view(rows), followed), context(13, NOW + timedelta(days=5)))
+    assert again.changes == type(again.changes)()
+    _, late = look(rows, [support(one) for one in rows], NOW + timedelta(days=8))
+    (overdue,) = late.changes.cases
+    assert (overdue.status, overdue.version) == (CaseStatus.OVERDUE, case.version + 1)
+    assert [event.action for event in late.changes.case_events] == [CaseAction.REFRESHED, CaseAction.MARKED_OVERDUE]
+
+
+@pytest.mark.rule("R7.8")
+def test_what_a_resolution_ends_leaves_the_other_cases_that_it_was_in() -> None:
+    denial = row("r4", "d", "main", polarity="-")
+    state = view([*THREE, denial])
+    about = {case.set_key.kind: case for case in plan_case_effects(state, context()).cases}
+    denied = case_view(state, about[CaseKind.POLARITY])
+    at = context(12, NOW + timedelta(days=7))
+    plan = plan_case_review(case_view(state, about[CaseKind.CURRENT_STATE]), at, [denied])
+    resolved, followed = plan.changes.cases
+    assert (resolved.status, followed.status) == (CaseStatus.RESOLVED, CaseStatus.OPEN)
+    assert (followed.conflict_id, followed.version) == (denied.case.conflict_id, denied.case.version + 1)
+    assert {p.key: [m.relationship_id for m in p.members] for p in followed.positions} == {"+": [], "-": ["r4"]}
+    assert len({event.event_id for event in plan.changes.case_events}) == 2
+
+
 ROWS = st.lists(
     st.builds(
         row,

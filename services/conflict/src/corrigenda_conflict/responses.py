@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from corrigenda.conflict.v1 import conflict_case_pb2, review_item_pb2, review_run_pb2
 from corrigenda.type.v1 import actor_pb2, object_pb2, relationship_pb2
 from corrigenda_core.domain.actors import ActorKind
-from corrigenda_core.domain.cases import CaseAction, CaseKind, CasePosition, CaseStatus
-from corrigenda_core.domain.ids import EntityId, TeamId
+from corrigenda_core.domain.cases import CaseAction, CasePosition, CaseStatus
+from corrigenda_core.domain.ids import EntityId, RelationshipId, TeamId
 from corrigenda_core.domain.items import ItemKind, ItemStatus
 from corrigenda_core.domain.objects import Object, Polarity
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.persistence.conflict_store import CaseInView, ConflictReading, ItemInView, OwnedRelationship
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.row_values import basis_of
-from corrigenda_core.policy.case_questions import decide_question
+from corrigenda_core.rpc.case_words import (
+    case_object,
+    case_question,
+    position_label,
+    position_object,
+    position_polarity,
+    positions_in_order,
+)
 from corrigenda_core.rpc.convert import timestamp_of, timestamp_or_none, validity_message
 from corrigenda_core.rpc.enums import (
     ACTOR_KIND,
@@ -52,18 +57,18 @@ class ConflictMessages:
     def case(self, shown: CaseInView) -> conflict_case_pb2.ConflictCase:
         """A case at the version of the view, with its lease as it is now."""
         case, key, lease = shown.case, shown.case.set_key, shown.lease
-        positions = sorted(case.positions, key=lambda position: (position.first_seen_at, position.key))
+        positions = positions_in_order(case)
         return conflict_case_pb2.ConflictCase(
             conflict_id=case.conflict_id,
             team_id=self._team_id,
             kind=CASE_KIND.to_wire(key.kind),
             status=CASE_STATUS.to_wire(case.status),
             version=case.version,
-            question=self._question(shown, positions),
+            question=case_question(case, _rows(shown), self._names),
             subject=entity_summary(key.subject_id, self._names),
             predicate=key.predicate,
             scope=key.scope,
-            object=self._disputed_object(shown),
+            object=self._object(case_object(case, _rows(shown))),
             opened_at=timestamp_of(case.opened_at),
             review_due_at=timestamp_of(case.review_due_at),
             next_review_at=timestamp_or_none(lease.next_review_at if case.live else None),
@@ -111,18 +116,6 @@ class ConflictMessages:
             revision=row["revision"],
         )
 
-    def _question(self, shown: CaseInView, positions: Sequence[CasePosition]) -> str:
-        key = shown.case.set_key
-        disputed = self._disputed(shown)
-        return decide_question(
-            key.kind,
-            subject=self._names[key.subject_id].name,
-            predicate=key.predicate,
-            scope=key.scope,
-            positions=[self._words(shown, position) for position in positions if position.members],
-            object_name=object_words(disputed, self._names) if disputed is not None else "",
-        )
-
     def _item_question(self, shown: ItemInView) -> str:
         row = shown.row
         match ItemKind(row["kind"]):
@@ -133,41 +126,29 @@ class ConflictMessages:
             case ItemKind.QUARANTINE:
                 return "Is this text to be released from quarantine?"
             case _:
-                sides = [object_words(one.row.object, self._names) for one in (*shown.incoming, *shown.opposing)]
+                sides = [self._side(one.row) for one in (*shown.incoming, *shown.opposing)]
                 return f"Which holds: {', '.join(dict.fromkeys(sides))}?"
 
-    def _words(self, shown: CaseInView, position: CasePosition) -> str:
-        """What a position says, in words."""
-        rows = self._rows(shown, position)
-        if shown.case.set_key.kind is CaseKind.POLARITY or not rows:
-            return position.key
-        return object_words(rows[0].row.object, self._names)
+    def _side(self, row: Relationship) -> str:
+        """What a row says of its slot, in words."""
+        words = object_words(row.object, self._names)
+        return words if row.polarity is Polarity.POSITIVE else f"not {words}"
 
-    def _rows(self, shown: CaseInView, position: CasePosition) -> list[OwnedRelationship]:
-        return [shown.members[one.relationship_id] for one in position.members if one.relationship_id in shown.members]
-
-    def _disputed(self, shown: CaseInView) -> Object | None:
-        """The object of a polarity case."""
-        if shown.case.set_key.kind is not CaseKind.POLARITY:
-            return None
-        return next((one.row.object for one in shown.members.values()), None)
-
-    def _disputed_object(self, shown: CaseInView) -> object_pb2.Object | None:
-        disputed = self._disputed(shown)
-        return None if disputed is None else object_message(disputed, self._names)
+    def _object(self, named: Object | None) -> object_pb2.Object | None:
+        return None if named is None else object_message(named, self._names)
 
     def _position(self, shown: CaseInView, position: CasePosition) -> conflict_case_pb2.Position:
-        rows = self._rows(shown, position)
-        kind = shown.case.set_key.kind
-        owners = {one.row.owner_id: one.owner_name for one in rows}
+        case, rows = shown.case, _rows(shown)
+        standing = [shown.members[one.relationship_id] for one in position.members if one.relationship_id in rows]
+        owners = {one.row.owner_id: one.owner_name for one in standing}
         return conflict_case_pb2.Position(
             position_id=position.position_id,
-            label=position.key if kind is CaseKind.REFERENCE else self._words(shown, position),
-            object=None if kind is CaseKind.REFERENCE or not rows else object_message(rows[0].row.object, self._names),
-            polarity=POLARITY.to_wire(self._polarity(kind, position)),
-            members=[self._member(one.row, one.owner_name) for one in rows[:MEMBERS_SHOWN]],
-            members_total=len(rows),
-            members_truncated=len(rows) > MEMBERS_SHOWN,
+            label=position_label(case, position, rows, self._names),
+            object=self._object(position_object(case, position, rows)),
+            polarity=POLARITY.to_wire(position_polarity(case, position)),
+            members=[self._member(one.row, one.owner_name) for one in standing[:MEMBERS_SHOWN]],
+            members_total=len(standing),
+            members_truncated=len(standing) > MEMBERS_SHOWN,
             owners=[
                 actor_pb2.ProfileSummary(profile_id=profile_id, name=name)
                 for profile_id, name in sorted(owners.items())[:MEMBERS_SHOWN]
@@ -176,11 +157,8 @@ class ConflictMessages:
             authoritative_groups=position.authoritative_groups,
             first_seen_at=timestamp_of(position.first_seen_at),
             last_seen_at=timestamp_of(position.last_seen_at),
-            preferred=position.position_id == shown.case.preferred_position_id,
+            preferred=position.position_id == case.preferred_position_id,
         )
-
-    def _polarity(self, kind: CaseKind, position: CasePosition) -> Polarity:
-        return Polarity(position.key) if kind is CaseKind.POLARITY else Polarity.POSITIVE
 
     def _member(self, row: Relationship, owner_name: str) -> conflict_case_pb2.PositionMember:
         return conflict_case_pb2.PositionMember(
@@ -194,6 +172,10 @@ class ConflictMessages:
     def _relationship(self, one: OwnedRelationship) -> relationship_pb2.Relationship:
         owner = actor_pb2.ProfileSummary(profile_id=one.row.owner_id, name=one.owner_name)
         return relationship_message(one.row, owner=owner, names=self._names)
+
+
+def _rows(shown: CaseInView) -> dict[RelationshipId, Relationship]:
+    return {relationship_id: one.row for relationship_id, one in shown.members.items()}
 
 
 def event_message(row: Row) -> conflict_case_pb2.ConflictEvent:

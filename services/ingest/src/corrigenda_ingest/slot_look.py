@@ -12,7 +12,7 @@ from corrigenda_core.domain.slots import SlotView
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.ingest_store import FactQueries, SubmissionFacts, slot_texts
 from corrigenda_core.persistence.named_sql import Query
-from corrigenda_core.persistence.slot_store import SlotQueries
+from corrigenda_core.persistence.slot_store import CaseRowVersions, SlotQueries
 
 from corrigenda_ingest.submission import BoundRelationship, PreparedSubmission
 
@@ -42,6 +42,10 @@ class SlotLook:
         """The slot as the answers show it, with the current version of its predicate."""
         predicate = next(one for one in facts.predicates.values() if one.key == self.slot.predicate)
         return self._slot.view(answers, predicate)
+
+    def load_versions(self, answers: Mapping[str, list[Row]], versions: CaseRowVersions) -> None:
+        """Adds the versions of the rows of the slot's cases."""
+        self._slot.load_versions(answers, versions)
 
     def texts(self, answers: Mapping[str, list[Row]]) -> list[tuple[FragmentId, str]]:
         """The texts that speak in the slot already."""

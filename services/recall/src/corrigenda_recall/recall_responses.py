@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from corrigenda.recall.v1 import recall_service_pb2, result_pb2
 from corrigenda.type.v1 import actor_pb2
-from corrigenda_core.domain.cases import CaseKind, CasePosition, ConflictCase
+from corrigenda_core.domain.cases import CasePosition, ConflictCase
 from corrigenda_core.domain.ids import ConflictId, ProfileId, RelationshipId
 from corrigenda_core.persistence.recall_store import SideEvidence
 from corrigenda_core.policy.limits import decide_limit
@@ -103,7 +103,7 @@ class RecallMessages:
 
     def _position(self, case: ConflictCase, position: CasePosition) -> result_pb2.RecallPosition:
         members, names = self._answer.found.members, self._answer.names
-        named = None if case.set_key.kind is CaseKind.REFERENCE else position_object(position, members)
+        named = position_object(case, position, members)
         owners = list(dict.fromkeys(member.owner_id for member in position.members))
         evidence = self._answer.evidence.latest.get(position.position_id, ())
         evidence_total = self._answer.evidence.totals.get(position.position_id, 0)
@@ -138,7 +138,7 @@ class RecallMessages:
         members, names = self._answer.found.members, self._answer.names
         preferred = next(side for side in case.positions if side.position_id == case.preferred_position_id)
         overruled = [side for side in case.positions if side.position_id != case.preferred_position_id]
-        named = None if case.set_key.kind is CaseKind.REFERENCE else position_object(preferred, members)
+        named = position_object(case, preferred, members)
         return result_pb2.ResolvedReference(
             conflict_id=case.conflict_id,
             question=self._question(case),

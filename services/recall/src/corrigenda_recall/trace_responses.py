@@ -21,7 +21,7 @@ from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.row_values import basis_of, is_switched_on, spans_of, validity_of
 from corrigenda_core.persistence.shown_store import shown_fragment_of
 from corrigenda_core.persistence.trace_store import LineageEdge
-from corrigenda_core.rpc.case_words import case_question, position_label
+from corrigenda_core.rpc.case_words import case_question, key_label, position_label
 from corrigenda_core.rpc.convert import timestamp_of, timestamp_or_none, validity_message
 from corrigenda_core.rpc.enums import (
     ACTOR_KIND,
@@ -141,7 +141,8 @@ class TraceMessages:
         members, names = self._shown.members, self._shown.names
         taken = next((one for one in case.positions if one.position_id == row["taken_position_id"]), None)
         # Nobody stands any more on a position that the row has left: its key is all that is left of it.
-        label = row["taken_position_key"] if taken is None else position_label(case, taken, members, names)
+        key = row["taken_position_key"]
+        label = key_label(case, key, names) if taken is None else position_label(case, taken, members, names)
         return trace_pb2.TracedCase(
             conflict_id=case.conflict_id,
             question=case_question(case, members, names),

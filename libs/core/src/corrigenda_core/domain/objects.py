@@ -51,6 +51,19 @@ class ValueObject:
 Object = EntityObject | ValueObject
 
 
+def object_of_key(key: str) -> Object:
+    """The object that has a key; a value is shown in its normal form, because a key does not know how it was written.
+
+    Raises:
+        ValueError: it is no key of an object.
+    """
+    kind, _, rest = key.partition(":")
+    if kind == "entity":
+        return EntityObject(entity_id=EntityId(rest))
+    unit, _, canonical = rest.partition(":")
+    return ValueObject(type=ValueType(kind), canonical=canonical, unit=unit, display=f"{canonical} {unit}".strip())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
     """Where the values of a cardinality-one state compete; the team is implied, because nothing crosses a team."""

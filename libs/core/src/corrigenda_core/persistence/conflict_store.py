@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from corrigenda_core.domain.cases import CaseMember, ConflictCase
+from corrigenda_core.domain.cases import CaseKind, CaseMember, ConflictCase
 from corrigenda_core.domain.entities import EntityName
 from corrigenda_core.domain.ids import ConflictId, EntityId, ItemId, ProfileId, RelationshipId
-from corrigenda_core.domain.objects import EntityObject
+from corrigenda_core.domain.objects import EntityObject, object_of_key
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence.case_rows import case_of, member_of, position_of
@@ -80,6 +80,7 @@ async def read_conflicts(
     rows = [member.row for case in cases.values() for member in case.members.values()]
     rows += [one.row for item in items.values() for one in (*item.incoming, *item.opposing)]
     wanted = {case.case.set_key.subject_id for case in cases.values()} | _entities_of(rows)
+    wanted |= {one for case in cases.values() for one in _entities_of_keys(case.case)}
     for item in items.values():
         wanted |= {EntityId(one) for one in item.row["details"].get("candidates", "").split()}
     return ConflictReading(cases=cases, items=items, names=await read_names(transaction, wanted))
@@ -119,6 +120,17 @@ def _entities_of(rows: Iterable[Relationship]) -> set[EntityId]:
         if isinstance(row.object, EntityObject):
             found.add(row.object.entity_id)
     return found
+
+
+def _entities_of_keys(case: ConflictCase) -> Iterator[EntityId]:
+    """The entities that keys of a case name: of its positions, which stay when everybody has left, and its own."""
+    keys = [case.set_key.object_key] if case.set_key.kind is CaseKind.POLARITY else []
+    if case.set_key.kind is CaseKind.CURRENT_STATE:
+        keys += [position.key for position in case.positions]
+    for key in keys:
+        named = object_of_key(key)
+        if isinstance(named, EntityObject):
+            yield named.entity_id
 
 
 async def _cases(

@@ -17,8 +17,10 @@ from corrigenda_core.persistence.database import Database, Row, Unbounded
 from corrigenda_core.persistence.ingest_store import team_policy_of
 from corrigenda_core.persistence.named_sql import Query, load_sql
 from corrigenda_core.persistence.row_values import relationship_of, support_of
+from corrigenda_core.persistence.slot_store import CaseRowVersions
 from corrigenda_core.persistence.work_transaction import WorkRunner
 
+_SQL = "review.sql"
 _CASE_STATEMENTS = (
     "review_case",
     "review_positions",
@@ -79,7 +81,7 @@ class ReviewStore:
         self._database = database
         self._work = WorkRunner(database)
         self._lease_seconds = lease_seconds
-        self._sql = load_sql("review.sql")
+        self._sql = load_sql(_SQL)
 
     async def due_teams(self, limit: int) -> list[TeamId]:
         """Teams with something to do, the longest waiting first; found without locks."""
@@ -208,18 +210,37 @@ class ReviewStore:
 
 
 def look_queries(team_id: TeamId, claim: Claim) -> list[Query]:
-    """What a look needs inside its commit: the lease, locked until the commit ends, and the case."""
-    sql = load_sql("review.sql")
+    """What a look needs inside its commit: the lease, locked until its end, the case, and who shares members."""
+    sql = load_sql(_SQL)
     case = {"team_id": team_id, "conflict_id": claim.conflict_id}
     return [
         sql.query("hold_lease", **case, claim_token=claim.token),
-        *(sql.query(name, **case) for name in _CASE_STATEMENTS),
+        sql.query("review_others", **case),
+        *case_queries(team_id, claim.conflict_id),
     ]
+
+
+def case_queries(team_id: TeamId, conflict_id: ConflictId) -> list[Query]:
+    """What a look reads of one case; `case_view` reads the answers."""
+    sql = load_sql(_SQL)
+    parameters = {"team_id": team_id, "conflict_id": conflict_id}
+    return [
+        Query(name=_name_of(name, conflict_id), sql=sql[name].sql, parameters=parameters) for name in _CASE_STATEMENTS
+    ]
+
+
+def _name_of(statement: str, conflict_id: ConflictId) -> str:
+    return f"{statement}:{conflict_id}"
+
+
+def other_cases(answers: Mapping[str, list[Row]]) -> list[ConflictId]:
+    """The other live cases that share a member, by the answers to `look_queries`."""
+    return [ConflictId(row["conflict_id"]) for row in answers["review_others"]]
 
 
 def finish_look(team_id: TeamId, claim: Claim, *, next_review_at: Instant | Unbounded, team_now: Instant) -> Query:
     """Gives the lease back inside the commit; the commit fails if the claim is lost."""
-    return load_sql("review.sql").query(
+    return load_sql(_SQL).query(
         "finish_look",
         team_id=team_id,
         conflict_id=claim.conflict_id,
@@ -234,17 +255,30 @@ def is_held(answers: Mapping[str, list[Row]]) -> bool:
     return bool(answers["hold_lease"])
 
 
-def case_view(answers: Mapping[str, list[Row]]) -> CaseView:
-    """The case, by the answers to `look_queries`."""
+def look_again(team_id: TeamId, conflict_id: ConflictId, *, next_review_at: Instant) -> Query:
+    """Takes the lease of a case away from whoever holds it: its version rises without them."""
+    return load_sql("case_lease.sql").query(
+        "look_again", team_id=team_id, conflict_id=conflict_id, next_review_at=next_review_at
+    )
+
+
+def case_view(answers: Mapping[str, list[Row]], conflict_id: ConflictId) -> CaseView:
+    """A case, by the answers to `case_queries`."""
+    rows = {name: answers[_name_of(name, conflict_id)] for name in _CASE_STATEMENTS}
     members: dict[str, list[CaseMember]] = defaultdict(list)
-    for row in answers["review_members"]:
+    for row in rows["review_members"]:
         members[row["position_id"]].append(member_of(row))
-    (case,) = answers["review_case"]
-    positions = tuple(position_of(row, tuple(members[row["position_id"]])) for row in answers["review_positions"])
+    (case,) = rows["review_case"]
+    positions = tuple(position_of(row, tuple(members[row["position_id"]])) for row in rows["review_positions"])
     return CaseView(
         case=case_of(case, positions),
-        rows=tuple(relationship_of(row) for row in answers["review_members"]),
-        beside=tuple(relationship_of(row) for row in answers["review_beside"]),
-        supports=tuple(support_of(row) for row in answers["review_supports"]),
-        carried=tuple((row["relationship_id"], row["statement_id"]) for row in answers["review_carriages"]),
+        rows=tuple(relationship_of(row) for row in rows["review_members"]),
+        beside=tuple(relationship_of(row) for row in rows["review_beside"]),
+        supports=tuple(support_of(row) for row in rows["review_supports"]),
+        carried=tuple((row["relationship_id"], row["statement_id"]) for row in rows["review_carriages"]),
     )
+
+
+def load_versions(answers: Mapping[str, list[Row]], conflict_id: ConflictId, versions: CaseRowVersions) -> None:
+    """Adds the versions of the rows of a case's positions and members."""
+    versions.load(answers[_name_of("review_positions", conflict_id)], answers[_name_of("review_members", conflict_id)])

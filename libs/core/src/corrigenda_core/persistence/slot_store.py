@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from corrigenda_core.domain.cases import CaseMember, CasePosition, ConflictCase, SetKey
@@ -44,12 +44,12 @@ class CaseRowVersions:
     def __init__(self) -> None:
         self._versions: dict[tuple[str, ...], int] = {}
 
-    def load(self, answers: Mapping[str, list[Row]], number: int) -> None:
-        """Adds what the queries of the slot ``number`` answered."""
-        for row in answers[f"slot_case_positions:{number}"]:
-            self._versions[row["conflict_id"], row["position_id"]] = row["version"]
-        for row in answers[f"slot_case_members:{number}"]:
-            self._versions[row["conflict_id"], row["position_id"], row["relationship_id"]] = row["version"]
+    def load(self, positions: Iterable[Row], members: Iterable[Row]) -> None:
+        """Adds rows of positions and of members, each with its ``row_version``."""
+        for row in positions:
+            self._versions[row["conflict_id"], row["position_id"]] = row["row_version"]
+        for row in members:
+            self._versions[row["conflict_id"], row["position_id"], row["relationship_id"]] = row["row_version"]
 
     def take(self, *key: str) -> int | None:
         """The version of a row before the next write, ``None`` if there is no row yet."""
@@ -76,6 +76,10 @@ class SlotQueries:
             "scope": self.slot.scope,
         }
         return [Query(name=self._name(name), sql=sql[name].sql, parameters=parameters) for name in _STATEMENTS]
+
+    def load_versions(self, answers: Mapping[str, list[Row]], versions: CaseRowVersions) -> None:
+        """Adds the versions of the slot's rows of positions and members."""
+        versions.load(answers[self._name("slot_case_positions")], answers[self._name("slot_case_members")])
 
     def view(self, answers: Mapping[str, list[Row]], predicate: Predicate) -> SlotView:
         """What the answers say, with the predicate's current version."""

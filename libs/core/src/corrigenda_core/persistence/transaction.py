@@ -86,6 +86,11 @@ class Transaction:
         (rows,) = await self._trips.run(query)
         return rows
 
+    async def fetch_all(self, queries: Sequence[Query]) -> dict[str, list[Row]]:
+        """The rows of several such queries by their names, in one round trip."""
+        answers = await self._trips.run(*queries)
+        return {query.name: rows for query, rows in zip(queries, answers, strict=True)}
+
     def next_moment(self, actor: Actor, change_kind: str) -> Moment:
         """Begins a revision, to which the writes that follow belong; the first one is later than everything closed.
 

@@ -58,10 +58,13 @@ def plan_case_effects(view: SlotView, context: PlanContext) -> CaseEffects:
         before = live.get(disagreement.set_key)
         if before is None and not disagreement.across_owners:
             continue
-        after = _opened(view, disagreement, ids) if before is None else _refreshed(view, before, disagreement, ids)
+        if before is None:
+            after: ConflictCase | None = _opened(view, disagreement, ids)
+        else:
+            after = plan_case_refresh(before, disagreement.members, view.supports, ids)
         if after is not None:
             cases.append(after)
-            events.append(_event(before, after, ids))
+            events.append(plan_case_event(before, after, ids))
     return CaseEffects(cases=tuple(cases), events=tuple(events))
 
 
@@ -129,16 +132,26 @@ def _opened(view: SlotView, disagreement: Disagreement, context: PlanContext) ->
         opened_at=moment.at,
         review_due_at=moment.at + timedelta(days=context.policy.review_period_days),
         first_contradiction_at=moment.at,
-        positions=_positions(view, (), disagreement, context),
+        positions=_positions((), disagreement.members, view.supports, context),
         previous_conflict_id=previous,
     )
 
 
-def _refreshed(
-    view: SlotView, before: ConflictCase, disagreement: Disagreement, context: PlanContext
+def plan_case_refresh(
+    before: ConflictCase,
+    members: Iterable[tuple[str, Relationship]],
+    supports: Sequence[Support],
+    context: PlanContext,
 ) -> ConflictCase | None:
-    """The next version of a live case, or ``None`` if nothing that its version follows has changed (R7.5)."""
-    positions = _positions(view, before.positions, disagreement, context)
+    """The next version of a live case, or ``None`` if nothing that its version follows has changed (R7.5).
+
+    Args:
+        before: the case as it stands.
+        members: the rows that are members now, each with the key of its position, ordered by id.
+        supports: the supports of at least these rows.
+        context: the commit; the ids from 2 on name new positions.
+    """
+    positions = _positions(before.positions, members, supports, context)
     if _followed(positions) == _followed(before.positions):
         return None
     return replace(before, version=before.version + 1, positions=positions)
@@ -150,17 +163,20 @@ def _followed(positions: Iterable[CasePosition]) -> list[tuple[str, tuple[CaseMe
 
 
 def _positions(
-    view: SlotView, before: Sequence[CasePosition], disagreement: Disagreement, context: PlanContext
+    before: Sequence[CasePosition],
+    members: Iterable[tuple[str, Relationship]],
+    supports: Sequence[Support],
+    context: PlanContext,
 ) -> tuple[CasePosition, ...]:
     """The positions now, ordered by key; one that was there keeps its id, and stays when its last member has left."""
     known = {position.key: position for position in before}
     by_key: dict[str, list[Relationship]] = defaultdict(list)
-    for key, row in disagreement.members:
+    for key, row in members:
         by_key[key].append(row)
     sides = {
         key: SnapshotPosition(
             position_id=known[key].position_id if key in known else PositionId(context.ids.nth(2 + number)),
-            members=tuple(decide_snapshot_member(row, view.supports) for row in by_key[key]),
+            members=tuple(decide_snapshot_member(row, supports) for row in by_key[key]),
         )
         for number, key in enumerate(sorted(by_key.keys() | known.keys()))
     }
@@ -206,7 +222,8 @@ def _support_digest(side: SnapshotPosition) -> str:
     return hashlib.sha256("\n".join(effective).encode()).hexdigest()[:_DIGEST_LENGTH]
 
 
-def _event(before: ConflictCase | None, after: ConflictCase, context: PlanContext) -> CaseEvent:
+def plan_case_event(before: ConflictCase | None, after: ConflictCase, context: PlanContext) -> CaseEvent:
+    """The event of a case that opened or follows its members; id 1 of the commit names it."""
     action = CaseAction.REFRESHED
     if before is None:
         action = CaseAction.OPENED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from corrigenda_core.domain.actors import SYSTEM_REVIEWER
@@ -22,7 +22,13 @@ from corrigenda_core.domain.snapshots import (
     SnapshotPosition,
 )
 from corrigenda_core.domain.time import TimeBasis
-from corrigenda_core.policy.case_effects import decide_member_versions, decide_snapshot_member
+from corrigenda_core.policy.case_effects import (
+    decide_member_versions,
+    decide_snapshot_member,
+    plan_case_event,
+    plan_case_refresh,
+)
+from corrigenda_core.policy.case_members import is_taking_part
 from corrigenda_core.policy.exclusion import is_excluding
 from corrigenda_core.policy.team_conflict import decide_case
 from corrigenda_core.policy.validity import apply_closing, is_overlapping
@@ -58,28 +64,83 @@ def decide_snapshot(view: CaseView, context: PlanContext) -> CaseSnapshot:
     )
 
 
-def plan_case_review(view: CaseView, context: PlanContext) -> ReviewPlan:
+def plan_case_review(view: CaseView, context: PlanContext, others: Sequence[CaseView] = ()) -> ReviewPlan:
     """Looks at a live case and plans what its decision changes.
+
+    Members that take part no more leave before anything is counted: time alone may have ended them. What a resolution
+    ends leaves the other cases that it was a member of, in the same commit.
 
     Args:
         view: the case with a row for every member, as the commit's transaction sees it.
-        context: the commit of the look.
+        context: the commit of the look; parts 0.. of its ids are those of the cases that follow their members.
+        others: the other live cases that share a member with this one.
     """
-    snapshot = decide_snapshot(view, context)
+    followed = _followed(view, replace(context, ids=context.ids.part(0)))
+    now = view if followed is None else replace(view, case=followed.case)
+    snapshot = decide_snapshot(now, context)
     evaluation = decide_case(snapshot)
     match evaluation.decision:
         case Resolve() as decision:
-            changes = _resolving(view, context, decision, evaluation.policy)
+            changes = _resolving(view.case, now, context, decision, evaluation.policy)
+            changes = _beyond(changes, others, context)
         case MarkOverdue() as decision:
-            changes = _escalating(view.case, context, decision, evaluation.policy)
+            changes = _with_followed(followed, _escalating(now.case, context, decision, evaluation.policy))
         case Dismiss() as decision:
-            changes = _dismissing(view.case, context, decision, evaluation.policy)
+            changes = _dismissing(view.case, now.case, context, decision, evaluation.policy)
         case KeepOpen():
-            changes = Changes()
+            changes = _with_followed(followed, Changes())
     return ReviewPlan(snapshot=snapshot, evaluation=evaluation, changes=changes)
 
 
-def _resolving(view: CaseView, context: PlanContext, decision: Resolve, policy_version: str) -> Changes:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Followed:
+    """A case at the version that its members make, and the event of that."""
+
+    case: ConflictCase
+    event: CaseEvent
+
+
+def _followed(view: CaseView, context: PlanContext) -> _Followed | None:
+    """The case without the members that take part no more, or ``None`` if it stays as it is."""
+    rows = {row.relationship_id: row for row in view.rows}
+    standing = [(position.key, member) for position in view.case.positions for member in position.members]
+    staying = [
+        (key, rows[member.relationship_id])
+        for key, member in sorted(standing, key=lambda one: one[1].relationship_id)
+        if is_taking_part(rows[member.relationship_id], context.moment.at)
+    ]
+    if len(staying) == len(standing) and all(rows[m.relationship_id].version == m.version for _, m in standing):
+        return None
+    case = plan_case_refresh(view.case, staying, view.supports, context)
+    return None if case is None else _Followed(case=case, event=plan_case_event(view.case, case, context))
+
+
+def _with_followed(followed: _Followed | None, changes: Changes) -> Changes:
+    """What the look changes, with what the members have changed before it: one version of the case."""
+    if followed is None:
+        return changes
+    return replace(changes, cases=changes.cases or (followed.case,), case_events=(followed.event, *changes.case_events))
+
+
+def _beyond(changes: Changes, others: Iterable[CaseView], context: PlanContext) -> Changes:
+    """A resolution with the next version of every other case that loses a member by it."""
+    ended = {row.relationship_id: row for row in changes.relationships}
+    found = []
+    for number, other in enumerate(others, start=1):
+        rows = tuple(ended.get(row.relationship_id, row) for row in other.rows)
+        followed = _followed(replace(other, rows=rows), replace(context, ids=context.ids.part(number)))
+        if followed is not None:
+            found.append(followed)
+    return replace(
+        changes,
+        cases=(*changes.cases, *(one.case for one in found)),
+        case_events=(*changes.case_events, *(one.event for one in found)),
+    )
+
+
+def _resolving(
+    before: ConflictCase, view: CaseView, context: PlanContext, decision: Resolve, policy_version: str
+) -> Changes:
     """The case resolved and every loser ended by an explicit closing; nothing else is touched."""
     case, rows = view.case, {row.relationship_id: row for row in view.rows}
     lost = [_closed_row(rows[loser.relationship_id], loser, decision, context) for loser in decision.losers]
@@ -95,7 +156,7 @@ def _resolving(view: CaseView, context: PlanContext, decision: Resolve, policy_v
     resolved = replace(
         case,
         status=CaseStatus.RESOLVED,
-        version=case.version + 1,
+        version=before.version + 1,
         resolved_at=context.moment.at,
         effective_at=decision.cutoff,
         effective_time_basis=decision.basis,
@@ -192,11 +253,13 @@ def _escalating(case: ConflictCase, context: PlanContext, decision: MarkOverdue,
     return Changes(cases=(overdue,), case_events=(event,))
 
 
-def _dismissing(case: ConflictCase, context: PlanContext, decision: Dismiss, policy_version: str) -> Changes:
+def _dismissing(
+    before: ConflictCase, case: ConflictCase, context: PlanContext, decision: Dismiss, policy_version: str
+) -> Changes:
     dismissed = replace(
         case,
         status=CaseStatus.DISMISSED,
-        version=case.version + 1,
+        version=before.version + 1,
         dismissed_at=context.moment.at,
         resolution_reason=decision.reason.value,
         policy_version=policy_version,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from corrigenda_core.domain.cases import CaseKind, CasePosition, ConflictCase
 from corrigenda_core.domain.ids import RelationshipId
-from corrigenda_core.domain.objects import Object, Polarity
+from corrigenda_core.domain.objects import Object, Polarity, object_of_key
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.policy.case_questions import decide_question
 from corrigenda_core.rpc.relationship_messages import Names, object_words
@@ -17,29 +17,52 @@ Members = Mapping[RelationshipId, Relationship]
 
 def case_question(case: ConflictCase, members: Members, names: Names) -> str:
     """The question of a case, with names."""
-    sides = [position for position in case.positions if position.members]
-    disputed = next((position_object(side, members) for side in sides), None)
+    disputed = case_object(case, members)
     return decide_question(
         case.set_key.kind,
         subject=names[case.set_key.subject_id].name,
         predicate=case.set_key.predicate,
         scope=case.set_key.scope,
-        positions=[_says(side, members, names) for side in sides],
+        positions=[_says(case, side, members, names) for side in positions_in_order(case) if side.members],
         object_name="" if disputed is None else object_words(disputed, names),
     )
 
 
+def positions_in_order(case: ConflictCase) -> list[CasePosition]:
+    """The positions of a case in the order in which they were taken, wherever they are shown."""
+    return sorted(case.positions, key=lambda position: (position.first_seen_at, position.key))
+
+
+def case_object(case: ConflictCase, members: Members) -> Object | None:
+    """The object whose polarity is in dispute; ``None`` for a case of another kind."""
+    if case.set_key.kind is not CaseKind.POLARITY:
+        return None
+    rows = [row for side in case.positions for row in _rows(side, members)]
+    return _as_first_written(rows) or object_of_key(case.set_key.object_key)
+
+
 def position_label(case: ConflictCase, position: CasePosition, members: Members, names: Names) -> str:
     """What a position is: the name of its object, ``+`` or ``-``, ``recorded`` or ``corrected``."""
-    return _says(position, members, names) if case.set_key.kind is CaseKind.CURRENT_STATE else position.key
+    return _says(case, position, members, names) if case.set_key.kind is CaseKind.CURRENT_STATE else position.key
 
 
-def position_object(position: CasePosition, members: Members) -> Object | None:
-    """The object that the members of a position point at, as the one recorded first wrote it."""
-    rows = [members[member.relationship_id] for member in position.members]
-    if not rows:
-        return None
-    return min(rows, key=lambda row: (row.first_recorded_at, row.relationship_id)).object
+def key_label(case: ConflictCase, key: str, names: Names) -> str:
+    """What a position with this key is, where nobody stands on it and nothing but its key is known."""
+    return object_words(object_of_key(key), names) if case.set_key.kind is CaseKind.CURRENT_STATE else key
+
+
+def position_object(case: ConflictCase, position: CasePosition, members: Members) -> Object | None:
+    """The object that a position stands for, as the one recorded first wrote it; ``None`` in a case about references.
+
+    A position that everybody has left still stands for what its key says.
+    """
+    match case.set_key.kind:
+        case CaseKind.CURRENT_STATE:
+            return _as_first_written(_rows(position, members)) or object_of_key(position.key)
+        case CaseKind.POLARITY:
+            return case_object(case, members)
+        case CaseKind.REFERENCE:
+            return None
 
 
 def position_polarity(case: ConflictCase, position: CasePosition) -> Polarity | None:
@@ -53,6 +76,14 @@ def position_polarity(case: ConflictCase, position: CasePosition) -> Polarity | 
             return None
 
 
-def _says(position: CasePosition, members: Members, names: Names) -> str:
-    named = position_object(position, members)
+def _says(case: ConflictCase, position: CasePosition, members: Members, names: Names) -> str:
+    named = position_object(case, position, members) or _as_first_written(_rows(position, members))
     return position.key if named is None else object_words(named, names)
+
+
+def _rows(position: CasePosition, members: Members) -> list[Relationship]:
+    return [members[one.relationship_id] for one in position.members if one.relationship_id in members]
+
+
+def _as_first_written(rows: Sequence[Relationship]) -> Object | None:
+    return min(rows, key=lambda row: (row.first_recorded_at, row.relationship_id)).object if rows else None

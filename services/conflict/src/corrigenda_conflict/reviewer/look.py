@@ -14,9 +14,20 @@ from corrigenda_core.domain.snapshots import Outcome
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.changes_writer import ChangesWriter
 from corrigenda_core.persistence.database import Unbounded
-from corrigenda_core.persistence.review_store import Claim, TeamNow, case_view, finish_look, is_held, look_queries
+from corrigenda_core.persistence.review_store import (
+    Claim,
+    TeamNow,
+    case_queries,
+    case_view,
+    finish_look,
+    is_held,
+    load_versions,
+    look_again,
+    look_queries,
+    other_cases,
+)
 from corrigenda_core.persistence.slot_store import CaseRowVersions
-from corrigenda_core.persistence.transaction import Transaction, TransactionRunner
+from corrigenda_core.persistence.transaction import Committed, Transaction, TransactionRunner
 from corrigenda_core.policy.case_review import ReviewPlan, plan_case_review
 from corrigenda_core.policy.decision_codec import encode_evaluation
 from corrigenda_core.policy.snapshot_codec import encode_snapshot
@@ -28,6 +39,32 @@ CHANGE_KIND = "review"
 LOOK_SECONDS_MAX = 20.0
 
 _PLAN_IDS, _ROW_IDS = range(2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """What a look sees under the team's lock; ``others`` are the live cases that share a member with it."""
+
+    view: CaseView
+    others: tuple[CaseView, ...]
+    versions: CaseRowVersions
+
+
+async def _seen(transaction: Transaction, claim: Claim) -> _Seen:
+    """The claimed case; where there are others, they cost another round trip."""
+    found = other_cases(transaction.prefetched)
+    answers = dict(transaction.prefetched)
+    if found:
+        queries = [query for one in found for query in case_queries(transaction.team_id, one)]
+        answers |= await transaction.fetch_all(queries)
+    versions = CaseRowVersions()
+    for conflict_id in (claim.conflict_id, *found):
+        load_versions(answers, conflict_id, versions)
+    return _Seen(
+        view=case_view(answers, claim.conflict_id),
+        others=tuple(case_view(answers, one) for one in found),
+        versions=versions,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,17 +85,16 @@ class Look:
         """
         ids = self.new_ids()
 
-        def plan(transaction: Transaction) -> Outcome:
+        async def plan(transaction: Transaction) -> Outcome:
             if not is_held(transaction.prefetched):
                 raise Refusal(
                     Reason.LEASE_LOST,
                     "another reviewer has claimed the case",
                     metadata={"conflict_id": claim.conflict_id, "claim_token": str(claim.token)},
                 )
-            view = case_view(transaction.prefetched)
-            return self._looked(transaction, team, claim, view, ids)
+            return self._looked(transaction, team, claim, await _seen(transaction, claim), ids)
 
-        committed = await self.runner.run(
+        committed: Committed[Outcome] = await self.runner.run(
             team.team_id,
             plan,
             prefetch=look_queries(team.team_id, claim),
@@ -66,18 +102,21 @@ class Look:
         )
         return committed.value
 
-    def _looked(self, transaction: Transaction, team: TeamNow, claim: Claim, view: CaseView, ids: IdRange) -> Outcome:
+    def _looked(self, transaction: Transaction, team: TeamNow, claim: Claim, seen: _Seen, ids: IdRange) -> Outcome:
         moment = transaction.next_moment(SYSTEM_REVIEWER, CHANGE_KIND)
         context = PlanContext(moment=moment, ids=ids.part(_PLAN_IDS), actor=SYSTEM_REVIEWER, policy=team.policy)
-        plan = plan_case_review(view, context)
-        writer = ChangesWriter(
-            transaction=transaction, actor=SYSTEM_REVIEWER, versions=CaseRowVersions(), closes_only=True
-        )
-        writer.write(plan.changes, at=moment.at, cases=(view.case,))
+        view = seen.view
+        plan = plan_case_review(view, context, seen.others)
+        writer = ChangesWriter(transaction=transaction, actor=SYSTEM_REVIEWER, versions=seen.versions, closes_only=True)
+        writer.write(plan.changes, at=moment.at, cases=(view.case, *(other.case for other in seen.others)))
         self._evaluation(transaction, view, plan, ids.part(_ROW_IDS).nth(0))
-        closed = [case for case in plan.changes.cases if not case.live]
-        if closed:
-            writer.refresh((support.fragment_id for support in view.supports), "eligibility_changed")
+        closed = False
+        for case in plan.changes.cases:
+            if case.conflict_id != claim.conflict_id:
+                transaction.execute(look_again(team.team_id, case.conflict_id, next_review_at=moment.at))
+            elif not case.live:
+                closed = True
+                writer.refresh((support.fragment_id for support in view.supports), "eligibility_changed")
         next_review_at = Unbounded.END if closed else next_look(team, moment.at, view.case.review_due_at)
         transaction.execute(finish_look(team.team_id, claim, next_review_at=next_review_at, team_now=moment.at))
         return plan.evaluation.decision.outcome

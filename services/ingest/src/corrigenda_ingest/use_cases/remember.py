@@ -130,7 +130,7 @@ class Remember:
             actor = Actor(kind=ActorKind.PROFILE, profile_id=caller.profile_id)
             versions = CaseRowVersions()
             for look in looks:
-                versions.load(answers, look.number)
+                look.load_versions(answers, versions)
             writer = SubmissionWriter(
                 transaction, planned, facts, actor=actor, ids=ids.part(_ROW_IDS), versions=versions
             )
@@ -187,12 +187,9 @@ class Remember:
 
 async def _answers(transaction: Transaction, looks: list[SlotLook], guessed: list[SlotLook]) -> dict[str, list[Row]]:
     """What was prefetched of the slots; a slot that was not foreseen is loaded now, while the team waits."""
-    answers = dict(transaction.prefetched)
-    if looks != guessed:
-        for look in looks:
-            for query in look.queries():
-                answers[query.name] = await transaction.fetch(query)
-    return answers
+    if looks == guessed:
+        return dict(transaction.prefetched)
+    return await transaction.fetch_all([query for look in looks for query in look.queries()])
 
 
 def _require_same_predicates(outside: SubmissionFacts, inside: SubmissionFacts) -> None:

@@ -331,7 +331,7 @@ class Position(_message.Message):
     label: _builtins.str
     """What it is in words: the name of the object, `+` or `-`, `recorded` or `corrected`."""
     polarity: _relationship_pb2.Polarity.ValueType
-    """The polarity that it stands for."""
+    """The polarity that it stands for. Unspecified: the kind is `reference`."""
     members_total: _builtins.int
     """Number of such relationships."""
     members_truncated: _builtins.bool

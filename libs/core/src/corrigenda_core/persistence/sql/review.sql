@@ -213,12 +213,24 @@ SELECT k.conflict_id, k.kind, k.subject_id, k.predicate, k.scope, k.object_key, 
 FROM conflict_cases AS k
 WHERE k.team_id = %(team_id)s AND k.conflict_id = %(conflict_id)s;
 
+-- name: review_others
+-- purpose: the other live cases that share a member with it
+-- index: case_members_pkey, case_members_relationship_id_idx
+-- lock: none
+SELECT DISTINCT k.conflict_id
+FROM case_members AS m
+JOIN case_members AS n ON n.team_id = m.team_id AND n.relationship_id = m.relationship_id AND n.present
+JOIN conflict_cases AS k ON k.team_id = n.team_id AND k.conflict_id = n.conflict_id
+WHERE m.team_id = %(team_id)s AND m.conflict_id = %(conflict_id)s AND m.present
+  AND n.conflict_id <> m.conflict_id AND k.status IN ('open', 'overdue')
+ORDER BY k.conflict_id;
+
 -- name: review_positions
 -- purpose: its positions
 -- index: case_positions_pkey
 -- lock: none
 SELECT p.conflict_id, p.position_id, p.position_key, p.counted_groups, p.authoritative_groups, p.support_digest,
-       p.first_seen_at, p.last_seen_at
+       p.first_seen_at, p.last_seen_at, p.version AS row_version
 FROM case_positions AS p
 WHERE p.team_id = %(team_id)s AND p.conflict_id = %(conflict_id)s
 ORDER BY p.position_key;
@@ -227,10 +239,11 @@ ORDER BY p.position_key;
 -- purpose: the current rows of its members
 -- index: case_members_pkey
 -- lock: none
-SELECT m.position_id, m.relationship_version, r.relationship_id, r.version, r.owner_id, r.subject_id, r.predicate,
-       r.scope, r.facet, r.object_entity_id, r.value_type, r.value_canonical, r.value_unit, r.value_display, r.polarity,
-       r.valid_from, r.valid_to, r.valid_from = r.valid_to AS closed_to_nothing, r.valid_from_basis, r.valid_to_basis,
-       r.status, r.tier, r.record, r.slot_exclusive, r.revision, r.recorded_at, r.first_recorded_at
+SELECT m.conflict_id, m.position_id, m.relationship_version, m.version AS row_version, r.relationship_id, r.version,
+       r.owner_id, r.subject_id, r.predicate, r.scope, r.facet, r.object_entity_id, r.value_type, r.value_canonical,
+       r.value_unit, r.value_display, r.polarity, r.valid_from, r.valid_to,
+       r.valid_from = r.valid_to AS closed_to_nothing, r.valid_from_basis, r.valid_to_basis, r.status, r.tier,
+       r.record, r.slot_exclusive, r.revision, r.recorded_at, r.first_recorded_at
 FROM case_members AS m
 JOIN relationships AS r ON r.team_id = m.team_id AND r.relationship_id = m.relationship_id
 WHERE m.team_id = %(team_id)s AND m.conflict_id = %(conflict_id)s AND m.present

@@ -150,7 +150,7 @@ ORDER BY k.kind, k.object_key, k.status IN ('open', 'overdue'), k.opened_at DESC
 -- index: conflict_cases_slot_idx
 -- lock: none
 SELECT p.conflict_id, p.position_id, p.position_key, p.present, p.counted_groups, p.authoritative_groups,
-       p.support_digest, p.first_seen_at, p.last_seen_at, p.version
+       p.support_digest, p.first_seen_at, p.last_seen_at, p.version AS row_version
 FROM conflict_cases AS k
 JOIN case_positions AS p ON p.team_id = k.team_id AND p.conflict_id = k.conflict_id
 WHERE k.team_id = %(team_id)s AND k.subject_id = %(subject_id)s AND k.predicate = %(predicate)s
@@ -161,7 +161,8 @@ ORDER BY p.conflict_id, p.position_key;
 -- purpose: the members of a slot's live cases, those that have left too
 -- index: conflict_cases_slot_idx
 -- lock: none
-SELECT m.conflict_id, m.position_id, m.relationship_id, m.relationship_version, m.owner_id, m.present, m.version
+SELECT m.conflict_id, m.position_id, m.relationship_id, m.relationship_version, m.owner_id, m.present,
+       m.version AS row_version
 FROM conflict_cases AS k
 JOIN case_members AS m ON m.team_id = k.team_id AND m.conflict_id = k.conflict_id
 WHERE k.team_id = %(team_id)s AND k.subject_id = %(subject_id)s AND k.predicate = %(predicate)s

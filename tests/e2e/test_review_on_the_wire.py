@@ -1,0 +1,121 @@
+"""What the reviewer process does with cases whose members change beside it, over the wire."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+import pytest
+from corrigenda.admin.v1 import admin_service_pb2
+from corrigenda.conflict.v1 import conflict_case_pb2, conflict_service_pb2
+from corrigenda.ingest.v1 import ingest_service_pb2
+from corrigenda.type.v1 import relationship_pb2
+from corrigenda_cli.stack import Stack
+from corrigenda_core.rpc.convert import timestamp_of
+
+pytestmark = pytest.mark.database
+
+NewTeam = Callable[..., Awaitable[Any]]
+Request = Callable[..., ingest_service_pb2.RememberRequest]
+
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+AFTER_THE_DEADLINE = datetime(2026, 1, 9, tzinfo=UTC)
+WAIT_SECONDS = 30.0
+OPEN, OVERDUE, RESOLVED, DISMISSED = (
+    conflict_case_pb2.CASE_STATUS_OPEN,
+    conflict_case_pb2.CASE_STATUS_OVERDUE,
+    conflict_case_pb2.CASE_STATUS_RESOLVED,
+    conflict_case_pb2.CASE_STATUS_DISMISSED,
+)
+
+
+async def drive(team: Any, time: datetime) -> None:
+    await team.admin.admin.DriveClock(
+        admin_service_pb2.DriveClockRequest(idempotency_key=uuid.uuid4().hex, time=timestamp_of(time))
+    )
+
+
+async def cases(team: Any) -> dict[int, conflict_case_pb2.ConflictCase]:
+    """All cases of the team by kind; every test here has one of each kind at most."""
+    asked = conflict_service_pb2.ListConflictsRequest(case_statuses=[OPEN, OVERDUE, RESOLVED, DISMISSED])
+    listed = await team["A"].conflict.ListConflicts(asked)
+    return {entry.team_case.kind: entry.team_case for entry in listed.entries if entry.HasField("team_case")}
+
+
+async def until_none_is(status: int, team: Any) -> dict[int, conflict_case_pb2.ConflictCase]:
+    async with asyncio.timeout(WAIT_SECONDS):
+        while True:
+            found = await cases(team)
+            if all(case.status != status for case in found.values()):
+                return found
+            await asyncio.sleep(0.05)
+
+
+def members(case: conflict_case_pb2.ConflictCase) -> dict[str, int]:
+    return {position.label: len(position.members) for position in case.positions}
+
+
+async def ledger_verifies(stack: Stack, team_id: str) -> bool:
+    environment = {**os.environ, "CORRIGENDA_DATABASE_URL": stack.url("corrigenda_auditor")}
+    command = [sys.executable, "-m", "corrigenda_cli", "verify-ledger", "--team", team_id]
+    finished = await asyncio.to_thread(subprocess.run, command, env=environment, capture_output=True, check=False)
+    return finished.returncode == 0
+
+
+def alerts(stack: Stack, team_id: str) -> int:
+    with psycopg.connect(stack.url("corrigenda_auditor"), autocommit=True) as connection:
+        (found,) = connection.execute("SELECT count(*) FROM alerts WHERE team_id = %s", [team_id]).fetchone() or (0,)
+    return int(found)
+
+
+@pytest.mark.rule("R7.8", "R7.10", "R7.16")
+async def test_what_one_case_ends_is_no_member_of_another(
+    stack: Stack, new_team: NewTeam, deploys_from: Request
+) -> None:
+    """A's value loses the case about the slot; the case about its denial has nothing left to decide."""
+    team = await new_team(driven_from=BEGIN, profiles=("A", "B", "C", "D", "E"))
+    denied = {"polarity": relationship_pb2.POLARITY_NEGATIVE}
+    for name, text, branch, more in (
+        ("A", "production deploys from main", "main", {}),
+        ("B", "the log of the build: production deploys from release", "release", {}),
+        ("C", "our checklist confirms it: production deploys from release", "release", {}),
+        ("D", "production does not deploy from main", "main", denied),
+        ("E", "the admin confirms it: production does not deploy from main", "main", denied),
+    ):
+        request = deploys_from(text, branch)
+        request.proposal.relationships[0].MergeFrom(type(request.proposal.relationships[0])(**more))
+        await team[name].ingest.Remember(request)
+    opened = await cases(team)
+    assert {case.status for case in opened.values()} == {OPEN}
+    await drive(team, AFTER_THE_DEADLINE)
+    reviewed = await until_none_is(OPEN, team)
+    state = reviewed[conflict_case_pb2.CASE_KIND_CURRENT_STATE]
+    denial = reviewed[conflict_case_pb2.CASE_KIND_POLARITY]
+    # Whichever is looked at first ends A's value, and with it the other one's dispute.
+    assert sorted([state.status, denial.status]) == [RESOLVED, DISMISSED]
+    dismissed = denial if state.status == RESOLVED else state
+    assert members(dismissed) == ({"+": 0, "-": 2} if dismissed is denial else {"main": 0, "release": 2})
+    assert alerts(stack, team.team_id) == 0
+    assert await ledger_verifies(stack, team.team_id)
+
+
+@pytest.mark.rule("R7.8", "R7.10")
+async def test_a_member_that_has_ended_by_itself_keeps_its_end(
+    stack: Stack, new_team: NewTeam, deploys_from: Request
+) -> None:
+    team = await new_team(driven_from=BEGIN)
+    await team["A"].ingest.Remember(deploys_from("until 4 January 2026 production deploys from main", "main"))
+    await team["B"].ingest.Remember(deploys_from("production deploys from release", "release"))
+    await team["C"].ingest.Remember(
+        deploys_from("our checklist confirms it: production deploys from release", "release")
+    )
+    await drive(team, AFTER_THE_DEADLINE)
+    (case,) = (await until_none_is(OPEN, team)).values()
+    assert case.status == DISMISSED
+    assert members(case) == {"main": 0, "release": 2}
+    assert await ledger_verifies(stack, team.team_id)
