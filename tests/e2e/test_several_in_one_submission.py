@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from corrigenda.conflict.v1 import conflict_service_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import evidence_pb2, relationship_pb2
@@ -94,3 +95,37 @@ async def test_an_old_text_beside_a_new_one_does_not_take_the_new_one_with_it(ne
         recall_service_pb2.TraceRequest(relationship_id=row, include_evidence_content=True)
     )
     assert {one.content for one in traced.evidence} == {old, new}
+
+
+def telling(text: str, branch: str | None) -> ingest_service_pb2.RememberRequest:
+    """A submission of one text, with what it says if anything is proposed."""
+    if branch is not None:
+        return saying([text], (branch, [(0, text)]))
+    bare = saying([text], ("main", [(0, text)]))
+    bare.ClearField("proposal")
+    return bare
+
+
+@pytest.mark.rule("R6.2")
+async def test_a_text_that_was_there_before_it_spoke_is_still_a_copy(new_team: NewTeam) -> None:
+    """B copies A's text, and only then A says what it means: whoever speaks first, the two are one witness."""
+    team = await new_team()
+    told = "the checklist of the third quarter was read aloud, and all were there: production deploys from release"
+    copied = told.replace("quarter", "quarters")
+    await team["A"].ingest.Remember(telling(told, None))
+    await team["C"].ingest.Remember(telling("production deploys from main", "main"))
+    await team["B"].ingest.Remember(telling(copied, "release"))
+    answer = await team["A"].ingest.Remember(telling(told, "release"))
+    (fragment,), (placed,) = answer.placement.fragments, answer.placement.relationships
+    assert fragment.disposition == placement_pb2.DISPOSITION_DUPLICATE
+    assert placed.conflict.effect == placement_pb2.CONFLICT_EFFECT_JOINS_CASE
+    seen = await team["A"].conflict.GetConflict(
+        conflict_service_pb2.GetConflictRequest(conflict_id=placed.conflict.conflict_id)
+    )
+    assert {one.label: one.counted_groups for one in seen.conflict.positions} == {"main": 1, "release": 1}
+    # What the placement counted is what the next one reads.
+    await team["C"].ingest.Remember(telling("the log of the build: production deploys from main", "main"))
+    again = await team["A"].conflict.GetConflict(
+        conflict_service_pb2.GetConflictRequest(conflict_id=placed.conflict.conflict_id)
+    )
+    assert {one.label: one.counted_groups for one in again.conflict.positions} == {"main": 1, "release": 1}

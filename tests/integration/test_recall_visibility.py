@@ -80,6 +80,7 @@ class History:
             fragment_id=sample.fragment_id,
             span_starts=[0],
             span_ends=[1],
+            near_duplicate_fragment_ids=[],
             evidence_verified=False,
         )
         self.carried = [(1, 0, "a"), (sample.revision, 1, "b")]

@@ -117,7 +117,7 @@ SELECT_COLUMNS = {
     # The policy counts witnesses by hash, group and time; it never reads a text.
     ("corrigenda_reviewer", "evidence_fragments"): (
         "author_id claimed_authority content_sha256 derived_from_fragment_ids fragment_id inherited_labels "
-        "near_duplicate_fragment_ids normal_sha256 occurred_at recorded_at revision scan_verdict source_group "
+        "normal_sha256 occurred_at recorded_at revision scan_verdict source_group "
         "source_key source_revision source_type team_id"
     ),
     ("corrigenda_definer", "api_keys"): "expires_at key_hash key_id profile_id revoked_at scopes team_id",

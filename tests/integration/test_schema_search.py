@@ -77,6 +77,7 @@ def add_document(sample: SampleTeam, *terms: str, eligible: bool) -> UUID:
             fragment_id=fragment_id,
             span_starts=[0],
             span_ends=[1],
+            near_duplicate_fragment_ids=[],
             evidence_verified=False,
         )
         decide(sample, support_id, "grant")

@@ -158,7 +158,6 @@ CREATE TABLE evidence_fragments (
     previous_source_revision TEXT,
     supersedes_fragment_ids UUID[] NOT NULL,
     derived_from_fragment_ids UUID[] NOT NULL,
-    near_duplicate_fragment_ids UUID[] NOT NULL,
     inherited_labels TEXT[] NOT NULL,
     occurred_at TIMESTAMP WITH TIME ZONE,
     occurred_at_offset_minutes INTEGER,
@@ -189,7 +188,6 @@ CREATE INDEX evidence_fragments_ingest_id_idx ON evidence_fragments (team_id, in
 COMMENT ON INDEX evidence_fragments_ingest_id_idx IS 'fragments of a submission; foreign key to ingests';
 COMMENT ON TABLE evidence_fragments IS 'Immutable verbatim text with its author and its source.';
 COMMENT ON COLUMN evidence_fragments.content IS 'verbatim';
-COMMENT ON COLUMN evidence_fragments.near_duplicate_fragment_ids IS 'fragments recorded before that are nearly the same text';
 COMMENT ON COLUMN evidence_fragments.inherited_labels IS 'labels of independence beyond group and key, fixed at ingest';
 COMMENT ON COLUMN evidence_fragments.occurred_at_offset_minutes IS 'the offset from UTC that its author wrote';
 COMMENT ON COLUMN evidence_fragments.confidence IS 'stored and shown, never counted';

@@ -15,7 +15,7 @@ GRANT SELECT ON relationships, relationships_history, carriages, supports, suppo
 GRANT UPDATE (status, valid_to, valid_to_basis, version, revision, recorded_at) ON relationships TO corrigenda_reviewer;
 GRANT INSERT ON transitions TO corrigenda_reviewer;
 GRANT SELECT (team_id, fragment_id, author_id, content_sha256, normal_sha256, source_type, claimed_authority,
-    source_group, source_key, source_revision, derived_from_fragment_ids, near_duplicate_fragment_ids,
+    source_group, source_key, source_revision, derived_from_fragment_ids,
     inherited_labels, occurred_at, scan_verdict, revision, recorded_at) ON evidence_fragments TO corrigenda_reviewer;
 
 GRANT SELECT ON ALL TABLES IN SCHEMA public TO corrigenda_backup, corrigenda_auditor;

@@ -347,6 +347,7 @@ CREATE TABLE supports (
     span_starts INTEGER[] NOT NULL,
     span_ends INTEGER[] NOT NULL,
     adopted_from_fragment_id UUID,
+    near_duplicate_fragment_ids UUID[] NOT NULL,
     evidence_from TIMESTAMP WITH TIME ZONE,
     evidence_to TIMESTAMP WITH TIME ZONE,
     evidence_verified BOOLEAN NOT NULL,
@@ -371,6 +372,7 @@ COMMENT ON INDEX supports_statement_id_idx IS 'whether a statement has an effect
 COMMENT ON TABLE supports IS 'Immutable link from a fragment''s passages to the relationship that they carry.';
 COMMENT ON COLUMN supports.span_starts IS 'code points; one start and one end per cited passage';
 COMMENT ON COLUMN supports.span_ends IS 'exclusive';
+COMMENT ON COLUMN supports.near_duplicate_fragment_ids IS 'fragments that spoke in the slot before with nearly the same text';
 COMMENT ON COLUMN supports.evidence_from IS 'the whole interval that a verified start bound names, with the next one';
 
 CREATE TABLE timeline_decisions (

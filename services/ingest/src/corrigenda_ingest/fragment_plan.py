@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corrigenda_core.domain.evidence import ScanVerdict, Support
 from corrigenda_core.domain.ids import FragmentId, IdRange, IngestId, ItemId, ProfileId, SupportId
@@ -33,26 +33,50 @@ class FragmentPlanner:
 
     def fragments(self) -> tuple[FragmentAnswer, ...]:
         """Each item as a new fragment, or as another occurrence of one: of the team's, or of this same submission."""
-        known = {_source_of(one): one.fragment_id for one in self.facts.own_fragments}
+        stored = {_source_of(one): one for one in reversed(self.facts.own_fragments)}
+        first: dict[tuple[bytes, str | None], FragmentAnswer] = {}
         answers: list[FragmentAnswer] = []
         for number, evidence in enumerate(self.prepared.evidence):
-            claim = SourceClaim(author=self.author_id, source_group=evidence.given.source_group)
-            source_type, note = decide_source_type(evidence.given.source_type, claim, ())
             source = (evidence.content_sha256, evidence.given.source_group)
-            fragment_id = known.setdefault(source, FragmentId(self.ids.nth(number)))
-            is_new = fragment_id == self.ids.nth(number)
-            answers.append(
-                FragmentAnswer(
-                    index=number,
-                    fragment_id=fragment_id,
-                    is_new=is_new,
-                    source_type=source_type,
-                    scan=evidence.scan,
-                    notes=(note,) if note else (),
-                    item=self._quarantine_item(number, fragment_id, evidence) if is_new else None,
-                )
-            )
+            answer = self._fragment(number, evidence, stored.get(source), first.get(source))
+            first.setdefault(source, answer)
+            answers.append(answer)
         return tuple(answers)
+
+    def _fragment(
+        self, number: int, evidence: PreparedEvidence, stored: StoredFragment | None, first: FragmentAnswer | None
+    ) -> FragmentAnswer:
+        """One item; ``stored`` is the team's fragment of the same text, ``first`` the answer of an earlier item."""
+        claim = SourceClaim(author=self.author_id, source_group=evidence.given.source_group)
+        source_type, note = decide_source_type(evidence.given.source_type, claim, ())
+        notes = (note,) if note else ()
+        if first is not None:
+            return replace(first, index=number, is_new=False, source_type=source_type, notes=notes, item=None)
+        if stored is not None:
+            return FragmentAnswer(
+                index=number,
+                fragment_id=stored.fragment_id,
+                is_new=False,
+                source_type=source_type,
+                scan=evidence.scan,
+                occurred_at=stored.occurred_at,
+                inherited_labels=stored.inherited_labels,
+                derived_from_fragment_ids=stored.derived_from_fragment_ids,
+                notes=notes,
+            )
+        fragment_id = FragmentId(self.ids.nth(number))
+        return FragmentAnswer(
+            index=number,
+            fragment_id=fragment_id,
+            is_new=True,
+            source_type=source_type,
+            scan=evidence.scan,
+            occurred_at=evidence.given.occurred_at,
+            inherited_labels=self._inherited_labels(evidence),
+            derived_from_fragment_ids=evidence.given.derived_from_fragment_ids,
+            notes=notes,
+            item=self._quarantine_item(number, fragment_id, evidence),
+        )
 
     def _quarantine_item(self, number: int, fragment_id: FragmentId, evidence: PreparedEvidence) -> ReviewItem | None:
         if evidence.scan.verdict is not ScanVerdict.QUARANTINED:
@@ -89,7 +113,7 @@ class FragmentPlanner:
             found[index] |= set(decide_near_duplicates(evidence.normal_text, before)) - {fragments[index].fragment_id}
         return tuple(tuple(sorted(one)) for one in found)
 
-    def inherited_labels(self, evidence: PreparedEvidence) -> tuple[str, ...]:
+    def _inherited_labels(self, evidence: PreparedEvidence) -> tuple[str, ...]:
         """The labels of independence that an item inherits from its author and its origins."""
         origins = (self.facts.origins[fragment_id] for fragment_id in evidence.given.derived_from_fragment_ids)
         return decide_inherited_labels(

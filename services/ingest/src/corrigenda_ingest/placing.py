@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo
 
@@ -78,7 +78,6 @@ class Placing:
     evidence: Sequence[PreparedEvidence]
     fragments: Sequence[FragmentAnswer]
     near: Sequence[tuple[FragmentId, ...]]
-    labels: Sequence[tuple[str, ...]]
     facts: SubmissionFacts
     verification: Verification
     predicate_words: Sequence[tuple[PredicateKey, tuple[str, ...]]]
@@ -228,34 +227,35 @@ class Placing:
     def _supports(self, finding: Finding) -> tuple[Support, ...]:
         """One support for each cited fragment, with what was granted to it for this predicate."""
         ids = self.ids.part(_SUPPORTS)
-        supports = []
-        indexes: dict[FragmentId, int] = {}
+        indexes: dict[FragmentId, list[int]] = {}
         for index in self.bound.cited_indexes:
-            indexes.setdefault(self.fragments[index].fragment_id, index)
-        for place, (fragment_id, index) in enumerate(indexes.items()):
-            evidence = self.evidence[index]
-            supports.append(
-                Support(
-                    support_id=SupportId(ids.nth(place)),
-                    fragment_id=fragment_id,
-                    author=self.caller.profile_id,
-                    recorded_at=self.moment.at,
-                    authority=self._granted(evidence)[0],
-                    source_group=evidence.given.source_group,
-                    source_key=evidence.given.source_key,
-                    inherited_labels=self.labels[index],
-                    content_hash=evidence.normal_sha256.hex(),
-                    derived_from_fragment_ids=evidence.given.derived_from_fragment_ids,
-                    near_duplicate_fragment_ids=self.near[index],
-                    evidence_time=_start_window(finding, index),
-                    occurred_at=evidence.given.occurred_at,
-                    statement_id=self.observation_id,
-                    spans=tuple(
-                        cited.span for cited in self.bound.prepared.given.spans if cited.evidence_index == index
-                    ),
-                )
-            )
-        return tuple(supports)
+            indexes.setdefault(self.fragments[index].fragment_id, []).append(index)
+        return tuple(
+            self._support(SupportId(ids.nth(place)), same_text, finding)
+            for place, same_text in enumerate(indexes.values())
+        )
+
+    def _support(self, support_id: SupportId, indexes: Sequence[int], finding: Finding) -> Support:
+        """The support by one fragment, which the items at ``indexes`` are."""
+        evidence, fragment = self.evidence[indexes[0]], self.fragments[indexes[0]]
+        cited = [one.span for one in self.bound.prepared.given.spans if one.evidence_index in indexes]
+        return Support(
+            support_id=support_id,
+            fragment_id=fragment.fragment_id,
+            author=self.caller.profile_id,
+            recorded_at=self.moment.at,
+            authority=self._granted(evidence)[0],
+            source_group=evidence.given.source_group,
+            source_key=evidence.given.source_key,
+            inherited_labels=fragment.inherited_labels,
+            content_hash=evidence.normal_sha256.hex(),
+            derived_from_fragment_ids=fragment.derived_from_fragment_ids,
+            near_duplicate_fragment_ids=tuple(sorted({near for index in indexes for near in self.near[index]})),
+            evidence_time=_start_window(finding, indexes),
+            occurred_at=fragment.occurred_at,
+            statement_id=self.observation_id,
+            spans=tuple(dict.fromkeys(cited)),
+        )
 
     def _granted(self, evidence: PreparedEvidence) -> tuple[Authority, str]:
         assert self.bound.predicate is not None
@@ -330,11 +330,11 @@ def _opposing(outcome: PlacementOutcome, case: ConflictCase | None) -> list[Rela
     ]
 
 
-def _start_window(finding: Finding, index: int) -> StartWindow | None:
+def _start_window(finding: Finding, indexes: Collection[int]) -> StartWindow | None:
     """The start that one fragment's words name; words that contradict each other name none."""
     whole = decide_common_whole(
         cited.bound.whole
         for cited in finding.bounds
-        if cited.evidence_index == index and cited.bound.side is Side.START
+        if cited.evidence_index in indexes and cited.bound.side is Side.START
     )
     return None if whole is None else StartWindow(whole=whole)

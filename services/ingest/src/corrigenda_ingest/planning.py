@@ -82,7 +82,6 @@ class SubmissionPlanner:
         )
         fragments = evidence.fragments()
         near = evidence.near_duplicates(bound, fragments, texts)
-        labels = tuple(evidence.inherited_labels(item) for item in self.prepared.evidence)
         state = dict(views)
         revisions: list[PlannedRevision] = []
         answers: list[RelationshipAnswer] = []
@@ -98,7 +97,6 @@ class SubmissionPlanner:
                 evidence=self.prepared.evidence,
                 fragments=fragments,
                 near=near,
-                labels=labels,
                 facts=self.facts,
                 verification=self.verification,
                 predicate_words=self.predicate_words,
@@ -113,8 +111,6 @@ class SubmissionPlanner:
             ingest_id=ingest_id,
             prepared=self.prepared,
             fragments=fragments,
-            inherited_labels=labels,
-            near_duplicates=near,
             entities=self._entities(),
             bound=bound,
             answers=tuple(answers),

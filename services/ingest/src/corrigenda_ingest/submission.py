@@ -100,13 +100,20 @@ class BoundRelationship:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FragmentAnswer:
-    """What became of an evidence item: a new fragment, or another occurrence of one that was there."""
+    """What became of an evidence item: a new fragment, or another occurrence of one that was there.
+
+    ``occurred_at``, ``inherited_labels`` and ``derived_from_fragment_ids`` are the fragment's, not the item's: what
+    counts is what the next reader finds.
+    """
 
     index: int
     fragment_id: FragmentId
     is_new: bool
     source_type: SourceType
     scan: ScanResult
+    occurred_at: Instant | None = None
+    inherited_labels: tuple[str, ...] = ()
+    derived_from_fragment_ids: tuple[FragmentId, ...] = ()
     notes: tuple[str, ...] = ()
     item: ReviewItem | None = None
 
@@ -156,15 +163,12 @@ class PlannedRevision:
 class PlannedSubmission:
     """Everything that a submission writes, and its answer.
 
-    ``near_duplicates`` and ``inherited_labels`` are by evidence index; ``bound`` and ``observation_ids`` run parallel
-    to the proposed relationships, and so do ``answers``.
+    ``bound`` and ``answers`` run parallel to the proposed relationships.
     """
 
     ingest_id: IngestId
     prepared: PreparedSubmission
     fragments: tuple[FragmentAnswer, ...]
-    inherited_labels: tuple[tuple[str, ...], ...]
-    near_duplicates: tuple[tuple[FragmentId, ...], ...]
     entities: tuple[EntityAnswer, ...]
     bound: tuple[BoundRelationship, ...]
     answers: tuple[RelationshipAnswer, ...]

@@ -117,9 +117,8 @@ class SubmissionWriter:
                 "source_revision": given.source_revision,
                 "previous_source_revision": given.previous_source_revision,
                 "supersedes_fragment_ids": given.supersedes_fragment_ids,
-                "derived_from_fragment_ids": given.derived_from_fragment_ids,
-                "near_duplicate_fragment_ids": planned.near_duplicates[fragment.index],
-                "inherited_labels": planned.inherited_labels[fragment.index],
+                "derived_from_fragment_ids": fragment.derived_from_fragment_ids,
+                "inherited_labels": fragment.inherited_labels,
                 "confidence": given.confidence,
                 "scan_verdict": fragment.scan.verdict,
                 "scan_findings": [

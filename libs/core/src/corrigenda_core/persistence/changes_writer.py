@@ -216,6 +216,7 @@ class ChangesWriter:
                 "span_starts": [span.start for span in support.spans],
                 "span_ends": [span.end for span in support.spans],
                 "adopted_from_fragment_id": support.adopted_from_fragment_id,
+                "near_duplicate_fragment_ids": support.near_duplicate_fragment_ids,
                 "evidence_from": time and time.whole.start,
                 "evidence_to": time and time.whole.end,
                 "evidence_verified": time is not None and time.verified,

@@ -53,7 +53,6 @@ class StoredFragment:
     claimed_authority: Authority
     inherited_labels: tuple[str, ...]
     derived_from_fragment_ids: tuple[FragmentId, ...]
-    near_duplicate_fragment_ids: tuple[FragmentId, ...]
     occurred_at: Instant | None
     recorded_at: Instant
 
@@ -224,7 +223,6 @@ def _fragment(row: Row) -> StoredFragment:
         claimed_authority=Authority(row["claimed_authority"]),
         inherited_labels=tuple(row["inherited_labels"]),
         derived_from_fragment_ids=tuple(row["derived_from_fragment_ids"]),
-        near_duplicate_fragment_ids=tuple(row["near_duplicate_fragment_ids"]),
         occurred_at=row["occurred_at"],
         recorded_at=row["recorded_at"],
     )

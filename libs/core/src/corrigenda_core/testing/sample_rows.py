@@ -116,7 +116,6 @@ def _write_evidence(s: SampleTeam) -> None:
         claimed_authority="primary",
         supersedes_fragment_ids=[],
         derived_from_fragment_ids=[],
-        near_duplicate_fragment_ids=[],
         inherited_labels=[f"author:{s.owner_a}"],
         labels=[],
         metadata="{}",
@@ -200,6 +199,7 @@ def _write_relationships(s: SampleTeam) -> None:
         fragment_id=s.fragment_id,
         span_starts=[0],
         span_ends=[len(CONTENT)],
+        near_duplicate_fragment_ids=[],
         evidence_verified=False,
     )
     s.insert(

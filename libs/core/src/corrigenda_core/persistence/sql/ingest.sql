@@ -58,7 +58,7 @@ ORDER BY x.entity_id, x.context_key, x.context_value;
 -- lock: none
 SELECT f.fragment_id, f.author_id, f.content_sha256, f.source_group, f.source_key, f.source_revision, f.source_type,
        f.scan_verdict, f.claimed_authority, f.inherited_labels, f.derived_from_fragment_ids,
-       f.near_duplicate_fragment_ids, f.occurred_at, f.recorded_at
+       f.occurred_at, f.recorded_at
 FROM evidence_fragments AS f
 WHERE f.team_id = %(team_id)s AND f.author_id = %(profile_id)s AND f.content_sha256 = ANY(%(hashes)s)
 ORDER BY f.recorded_at, f.fragment_id;
@@ -69,7 +69,7 @@ ORDER BY f.recorded_at, f.fragment_id;
 -- lock: none
 SELECT f.fragment_id, f.author_id, f.content_sha256, f.source_group, f.source_key, f.source_revision, f.source_type,
        f.scan_verdict, f.claimed_authority, f.inherited_labels, f.derived_from_fragment_ids,
-       f.near_duplicate_fragment_ids, f.occurred_at, f.recorded_at
+       f.occurred_at, f.recorded_at
 FROM evidence_fragments AS f
 WHERE f.team_id = %(team_id)s AND f.fragment_id = ANY(%(fragment_ids)s);
 

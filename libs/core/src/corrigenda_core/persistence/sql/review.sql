@@ -295,7 +295,7 @@ ORDER BY c.relationship_id, c.statement_id;
 SELECT p.support_id, p.statement_id, c.relationship_id, p.fragment_id, p.span_starts, p.span_ends,
        p.adopted_from_fragment_id, p.evidence_from, p.evidence_to, p.evidence_verified, p.recorded_at, d.kind,
        d.authority, f.author_id, f.source_group, f.source_key, f.inherited_labels, f.normal_sha256,
-       f.derived_from_fragment_ids, f.near_duplicate_fragment_ids, f.occurred_at
+       f.derived_from_fragment_ids, p.near_duplicate_fragment_ids, f.occurred_at
 FROM case_members AS m
 JOIN carriages AS c ON c.team_id = m.team_id AND c.relationship_id = m.relationship_id
 JOIN supports AS p ON p.team_id = c.team_id AND p.statement_id = c.statement_id

@@ -50,7 +50,6 @@ evidence_fragments = team_table(
     optional("previous_source_revision", Text),
     required("supersedes_fragment_ids", UUIDS),
     required("derived_from_fragment_ids", UUIDS),
-    required("near_duplicate_fragment_ids", UUIDS, "fragments recorded before that are nearly the same text"),
     required("inherited_labels", TEXTS, "labels of independence beyond group and key, fixed at ingest"),
     optional("occurred_at", INSTANT),
     optional("occurred_at_offset_minutes", Integer, "the offset from UTC that its author wrote"),

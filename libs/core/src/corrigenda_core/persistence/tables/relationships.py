@@ -13,6 +13,7 @@ from corrigenda_core.domain.relationships import Status, Tier
 from corrigenda_core.domain.time import TimeBasis
 from corrigenda_core.persistence.tables.columns import (
     INSTANT,
+    UUIDS,
     acted_by,
     history_of,
     index,
@@ -172,6 +173,7 @@ supports = team_table(
     required("span_starts", ARRAY(Integer), "code points; one start and one end per cited passage"),
     required("span_ends", ARRAY(Integer), "exclusive"),
     optional("adopted_from_fragment_id", Uuid),
+    required("near_duplicate_fragment_ids", UUIDS, "fragments that spoke in the slot before with nearly the same text"),
     optional("evidence_from", INSTANT, "the whole interval that a verified start bound names, with the next one"),
     optional("evidence_to", INSTANT),
     required("evidence_verified", Boolean),
