@@ -180,9 +180,9 @@ class PastDecision:
 
     What was placed with it, a merge's sentence, is part of it. ``transitions`` are those that it made, ``later`` all
     later ones of the same rows, both in the order of recording, and ``reference_ids`` the references that it wrote.
-    ``carriers`` say which row carried each statement of the slot before it. ``items`` are the current versions of those
-    that it answered or closed, ``left_items`` the pending ones of the slot with their versions as it left them.
-    ``reverted_by`` is the decision that has taken it back.
+    ``carriers`` say which row carried each statement of the slot before it. ``items`` are those that it answered,
+    changed or closed, each as it was before and as it is now; ``left_items`` are the pending ones of the slot with
+    their versions as it left them. ``reverted_by`` is the decision that has taken it back.
     """
 
     record: DecisionRecord
@@ -190,6 +190,6 @@ class PastDecision:
     later: tuple[Transition, ...] = ()
     reference_ids: tuple[ReferenceId, ...] = ()
     carriers: tuple[Carriage, ...] = ()
-    items: tuple[ReviewItem, ...] = ()
+    items: tuple[tuple[ReviewItem, ReviewItem], ...] = ()
     left_items: tuple[tuple[ItemId, int], ...] = ()
     reverted_by: DecisionId | None = None

@@ -286,8 +286,8 @@ def _same(incoming: Sequence[Side], sides: Sequence[Side], decision_id: Decision
     others = [side for side in sides if side not in incoming]
     if len(incoming) != 1 or len(others) != 1:
         raise Refusal(Reason.INVALID_FIELD, "only one side can be the same as one other", field="resolution")
-    for side in sides:
-        may_overrule(others[0].record_sources, side)
+    may_overrule(others[0].record_sources, incoming[0])
+    may_overrule(incoming[0].record_sources, others[0])
     return Settlement(
         kind=DecisionKind.SAME,
         decisions=tuple(

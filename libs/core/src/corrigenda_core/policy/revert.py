@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.decisions import Removal, RemovalReason
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.evidence import SupportDecision, SupportDecisionKind
-from corrigenda_core.domain.ids import DecisionId, ProfileId
-from corrigenda_core.domain.items import ItemStatus
-from corrigenda_core.domain.relationships import Relationship, RowState, Transition
+from corrigenda_core.domain.ids import DecisionId, ProfileId, RelationshipId, StatementId
+from corrigenda_core.domain.items import ItemStatus, ReviewItem
+from corrigenda_core.domain.relationships import Relationship, RowState, Statement, Transition
 from corrigenda_core.domain.resolutions import NO_PROVENANCE, DecisionKind, DecisionRecord, PastDecision, Provenance
 from corrigenda_core.domain.slots import PlanContext, SlotView
 from corrigenda_core.policy.authorization import Verb, may_change
@@ -79,12 +79,9 @@ def plan_revert(
     )
     reinstated = _reinstated(view, past)
     effective = {switch.support_id for switch in reinstated}
-    pending = {item.item_id for item in view.items}
     after = replace(
         view,
-        statements=tuple(
-            replace(s, relationship_id=carriers.get(s.statement_id, s.relationship_id)) for s in view.statements
-        ),
+        statements=tuple(_put_back(statement, record, carriers) for statement in view.statements),
         supports=tuple(replace(s, effective=s.effective or s.support_id in effective) for s in view.supports),
         decisions=(
             *(decision for decision in view.decisions if decision.decision_id != record.decision_id),
@@ -93,7 +90,7 @@ def plan_revert(
                 for statement_id in record.statement_ids
             ),
         ),
-        items=(*(item for item in past.items if item.item_id not in pending), *view.items),
+        items=_recognised(view, past),
     )
     changes = plan_slot_change(
         view,
@@ -113,6 +110,30 @@ def plan_revert(
         replacing=False,
     )
     return replace(changes, decisions_taken_back=(record.decision_id,))
+
+
+def _recognised(view: SlotView, past: PastDecision) -> tuple[ReviewItem, ...]:
+    """The items with the sides that they had before the decision, so that each takes up its own dispute again.
+
+    What is asked is written anew even where it reads as it did: the version that the decision answered is gone.
+    """
+    reopened = {
+        before.item_id: replace(
+            before, version=now.version, status=now.status, decision_id=now.decision_id, reason=DecisionKind.REVERT.value
+        )
+        for before, now in past.items
+    }
+    return (*reopened.values(), *(item for item in view.items if item.item_id not in reopened))
+
+
+def _put_back(
+    statement: Statement, record: DecisionRecord, carriers: Mapping[StatementId, RelationshipId]
+) -> Statement:
+    """A statement on the row that carried it; what was placed with the decision leaves the rows of others."""
+    row_id = carriers.get(statement.statement_id, statement.relationship_id)
+    if statement.statement_id in record.statement_ids and row_id in carriers.values():
+        row_id = None
+    return replace(statement, relationship_id=row_id)
 
 
 def may_revert(view: SlotView, past: PastDecision) -> None:

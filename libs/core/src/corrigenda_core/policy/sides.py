@@ -159,27 +159,31 @@ def plan_side_end(
 ) -> list[TimelineDecision]:
     """Ends a side where another one starts, as long as one of the statements it was ended for is in the timeline.
 
-    What has ended by then stays as it is. A competing side that began no earlier is closed to nothing; for that, one
-    without a known start gets the time at which it was recorded.
+    What has ended by then stays as it is. What was never in force, or began no earlier than that, is closed to nothing:
+    for that, statements without a known start get the time at which they were recorded.
     """
     validity = side.row.validity
     if not isinstance(validity, Interval) or (not side.held and validity.end is not None and validity.end < start.at):
         return []
     decisions: list[TimelineDecision] = [decide_closing(side, start, decision_id, made_for=tuple(made_for))]
-    begins_later = validity.start is not None and validity.start >= start.at
-    if side.competing and begins_later and all(statement.start is None for statement in side.statements):
+    begins_later = side.competing and validity.start is not None and validity.start >= start.at
+    if (side.held or begins_later) and all(statement.start is None for statement in side.statements):
         decisions += [
             GivenStart(
                 decision_id=decision_id,
                 statement_id=statement.statement_id,
-                at=max(statement.recorded_at, start.at)
-                if statement.end is None or max(statement.recorded_at, start.at) < statement.end.at
-                else start.at,
+                at=_start_of_lost(statement, start.at),
                 basis=TimeBasis.RECORDED_FALLBACK,
             )
             for statement in side.statements
         ]
     return decisions
+
+
+def _start_of_lost(statement: Statement, closed_at: Instant) -> Instant:
+    """When it was recorded, unless the closing or its own end came before that."""
+    at = max(statement.recorded_at, closed_at)
+    return at if statement.end is None or at < statement.end.at else closed_at
 
 
 def decide_closing(

@@ -285,7 +285,8 @@ class MemoryStore:
         parts = placed if placed and placed[-1] is taken else [*placed, taken]
         transitions = [t for part in parts for t in part.changes.transitions]
         touched = {transition.relationship_id for transition in transitions}
-        closed = {item.item_id for item in taken.changes.items if item.status is not ItemStatus.PENDING}
+        asked = {item.item_id: item for item in parts[0].before.items}
+        changed = {item.item_id for part in parts for item in part.changes.items}
         return taken, PastDecision(
             record=record,
             transitions=tuple(transitions),
@@ -296,7 +297,7 @@ class MemoryStore:
                 for s in parts[0].before.statements
                 if s.relationship_id is not None
             ),
-            items=tuple(self._items[item_id] for item_id in sorted(closed)),
+            items=tuple((asked[item_id], self._items[item_id]) for item_id in sorted(changed & asked.keys())),
             left_items=tuple(
                 (item.item_id, item.version)
                 for item in apply_changes(taken.before, taken.changes).items
