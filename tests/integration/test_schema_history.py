@@ -109,6 +109,8 @@ REVIEWERS_CHANGES: list[tuple[str, dict[str, object], dict[str, object], str | N
     ("the end grows", {"valid_to": MARCH}, {"status": "superseded", "valid_to": MAY}, LIFECYCLE_REFUSED),
     ("to retracted", {}, {"status": "retracted", "valid_to": MARCH}, LIFECYCLE_REFUSED),
     ("stays active", {}, {"valid_to": MARCH}, LIFECYCLE_REFUSED),
+    ("stays competing alone", {"status": "competing"}, {"valid_to": MARCH}, LIFECYCLE_REFUSED),
+    ("competing to active", {"status": "competing"}, {"status": "active", "valid_to": MARCH}, LIFECYCLE_REFUSED),
     ("superseded already", {"status": "superseded"}, {"status": "superseded", "valid_to": MARCH}, LIFECYCLE_REFUSED),
     ("held", {"status": "needs_review"}, {"status": "superseded", "valid_to": MARCH}, LIFECYCLE_REFUSED),
     ("retracted", {"status": "retracted"}, {"status": "superseded", "valid_to": MARCH}, LIFECYCLE_REFUSED),
@@ -135,6 +137,76 @@ def test_the_reviewer_only_closes(
     except psycopg.Error as error:
         found = error.sqlstate
     assert found == code
+
+
+RIVALS: list[tuple[str, dict[str, object], dict[str, object], str | None]] = [
+    ("another side of its dispute", {"status": "competing"}, {"valid_to": MARCH}, None),
+    ("a side that ends with it", {"status": "competing", "valid_to": MARCH}, {"valid_to": MARCH}, None),
+    ("a record beside it", {"record": True}, {"valid_to": MARCH}, None),
+    ("the end grows", {"status": "competing"}, {"valid_to": JULY}, LIFECYCLE_REFUSED),
+    ("becomes active", {"status": "competing"}, {"status": "active", "valid_to": MARCH}, LIFECYCLE_REFUSED),
+    ("one after it", {"status": "competing", "valid_from": MARCH}, {"valid_to": MARCH}, LIFECYCLE_REFUSED),
+    ("in another facet", {"status": "competing", "facet": 1}, {"valid_to": MARCH}, LIFECYCLE_REFUSED),
+    ("one that is held", {"status": "needs_review"}, {"valid_to": MARCH}, LIFECYCLE_REFUSED),
+    ("another owner's", {"owner": "a"}, {"valid_to": MARCH}, LIFECYCLE_REFUSED),
+]
+
+
+@pytest.mark.rule("R7.16", "R7.19")
+@pytest.mark.parametrize(("rival", "change", "code"), [case[1:] for case in RIVALS], ids=[case[0] for case in RIVALS])
+def test_a_side_stays_competing_only_beside_another_of_its_owner(
+    sample: SampleTeam, rival: dict[str, object], change: dict[str, object], code: str | None
+) -> None:
+    relationship_id, values = new_id(), {name: value for name, value in rival.items() if name != "owner"}
+    owner = sample.owner_a if "owner" in rival else sample.owner_b
+    between = {"valid_from": JANUARY, "valid_from_basis": "evidence_time"}
+    sample.relationship(
+        relationship_id, sample.owner_b, sample.main_id, scope="test", **between, valid_to=MAY, status="competing"
+    )
+    sample.relationship(new_id(), owner, sample.release_id, scope="test", **{**between, **values})
+    sample.next_revision()
+    sample.connection.execute("SET LOCAL ROLE corrigenda_reviewer")
+    found = None
+    try:
+        sample.update("relationships", {"relationship_id": relationship_id}, version=2, **change)
+    except psycopg.Error as error:
+        found = error.sqlstate
+    assert found == code
+
+
+@pytest.mark.rule("R7.16")
+@pytest.mark.parametrize(
+    ("statuses", "code"),
+    [
+        (("superseded", "superseded"), errors.ExclusionViolation.sqlstate),
+        (("competing", "competing"), None),
+        (("superseded", "competing"), None),
+    ],
+)
+def test_two_sides_of_one_owner_that_lose_together(
+    database: ThrowawayDatabase, statuses: tuple[str, str], code: str | None
+) -> None:
+    """Both would be values in force of one time; the reviewer's own commit, as its plan is and as it must not be."""
+
+    def write(sample: SampleTeam) -> None:
+        sides = [(new_id(), sample.main_id), (new_id(), sample.release_id)]
+        for relationship_id, object_id in sides:
+            sample.relationship(relationship_id, sample.owner_a, object_id, scope="test", status="competing")
+        sample.next_revision()
+        sample.connection.execute("SET LOCAL ROLE corrigenda_reviewer")
+        for (relationship_id, _), status in zip(sides, statuses, strict=True):
+            sample.update(
+                "relationships", {"relationship_id": relationship_id}, version=2, status=status, valid_to=MARCH
+            )
+            sample.transition(
+                relationship_id,
+                {**closed_state(MARCH), "status": status},
+                actor_kind="reviewer",
+                actor_profile_id=None,
+                conflict_id=sample.conflict_id,
+            )
+
+    assert sqlstate_at_commit(database.superuser_url, write) == code
 
 
 def test_the_same_change_is_nobody_elses_business(sample: SampleTeam) -> None:

@@ -119,7 +119,11 @@ def _recognised(view: SlotView, past: PastDecision) -> tuple[ReviewItem, ...]:
     """
     reopened = {
         before.item_id: replace(
-            before, version=now.version, status=now.status, decision_id=now.decision_id, reason=DecisionKind.REVERT.value
+            before,
+            version=now.version,
+            status=now.status,
+            decision_id=now.decision_id,
+            reason=DecisionKind.REVERT.value,
         )
         for before, now in past.items
     }
