@@ -31,6 +31,7 @@ from corrigenda_core.domain.ids import (
 )
 from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
 from corrigenda_core.domain.objects import Object, Slot
+from corrigenda_core.domain.predicates import Predicate
 from corrigenda_core.domain.relationships import Relationship, Statement
 from corrigenda_core.domain.slots import PlanContext, SlotView
 from corrigenda_core.domain.sources import SourceClaim
@@ -110,6 +111,13 @@ class Placing:
                 return self._kept(OutcomeKind.REJECTED, "contradicted", finding.reason)
             case VerificationVerdict.ENTAILED:
                 return self._stated(state[slot], slot, bound_object, finding)
+
+    @property
+    def _predicate(self) -> Predicate:
+        """The predicate of what has come as far as a slot."""
+        if self.bound.predicate is None:
+            raise ValueError("a phrase that means no predicate has no slot")
+        return self.bound.predicate
 
     def _finding(self) -> Finding | None:
         verification = self.verification
@@ -194,7 +202,6 @@ class Placing:
 
     def _statement(self, slot: Slot, bound_object: Object, finding: Finding, supports: Sequence[Support]) -> Statement:
         given = self.bound.prepared.given
-        assert self.bound.predicate is not None
         occurred_ats = [support.occurred_at for support in supports if support.occurred_at is not None]
         start, end = decide_known_bounds(
             StatementTimes(
@@ -203,7 +210,7 @@ class Placing:
                 valid_to=given.valid_to,
                 occurred_ats=tuple(occurred_ats),
             ),
-            self.bound.predicate,
+            self._predicate,
             ZoneInfo(self.facts.policy.time_zone),
         )
         return Statement(
@@ -258,10 +265,9 @@ class Placing:
         )
 
     def _granted(self, evidence: PreparedEvidence) -> tuple[Authority, str]:
-        assert self.bound.predicate is not None
         granted = decide_authority(
             evidence.given.authority,
-            predicate=self.bound.predicate.key,
+            predicate=self._predicate.key,
             claim=SourceClaim(author=self.caller.profile_id, source_group=evidence.given.source_group),
             registry=(),
             scopes=self.caller.scopes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from corrigenda_core.domain.actors import Actor
+from corrigenda_core.domain.actors import Actor, ActorKind
 from corrigenda_core.domain.changes import OutcomeKind
 from corrigenda_core.domain.ids import EntityId, IdRange, ProfileId
 from corrigenda_core.domain.items import ReviewItem
@@ -34,26 +34,30 @@ class SubmissionWriter:
         planned: PlannedSubmission,
         facts: SubmissionFacts,
         *,
-        actor: Actor,
+        author_id: ProfileId,
         ids: IdRange,
         versions: CaseRowVersions,
     ) -> None:
         self._transaction = transaction
         self._planned = planned
         self._facts = facts
-        self._actor = actor
+        self._actor = Actor(kind=ActorKind.PROFILE, profile_id=author_id)
         self._ids = ids
-        assert actor.profile_id is not None
-        self._author_id: ProfileId = actor.profile_id
+        self._author_id = author_id
         self._changes = ChangesWriter(
-            transaction=transaction, actor=actor, versions=versions, key=planned.prepared.given.idempotency_key
+            transaction=transaction, actor=self._actor, versions=versions, key=planned.prepared.given.idempotency_key
         )
 
     def write(self, result: bytes) -> None:
-        """Writes everything; ``result`` is the answer as it is stored with the submission."""
+        """Writes everything; ``result`` is the answer as it is stored with the submission.
+
+        Raises:
+            RuntimeError: if the plan was made for other moments than those that the clock gives out.
+        """
         for number, revision in enumerate(self._planned.revisions):
             moment = self._transaction.next_moment(self._actor, CHANGE_KIND)
-            assert moment == revision.moment, "the plan was made for the moments that the clock gives out"
+            if moment != revision.moment:
+                raise RuntimeError(f"the plan was made for {revision.moment}, the clock gives out {moment}")
             if number == 0:
                 self._first_revision(result)
             if revision.before is not None:

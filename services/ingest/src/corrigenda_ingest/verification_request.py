@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from corrigenda_core.domain.entities import Entity
 from corrigenda_core.domain.evidence import ScanVerdict
 from corrigenda_core.domain.objects import ValueObject
-from corrigenda_core.domain.predicates import RelationshipKind
+from corrigenda_core.domain.predicates import Predicate, RelationshipKind
 from corrigenda_core.domain.submissions import EntityRef, ProposedEntity
 from corrigenda_core.domain.verification import Modality
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
@@ -36,33 +36,44 @@ def verification_request(
         evidence=tuple(
             EvidenceText(content=item.given.content, occurred_at=item.given.occurred_at) for item in prepared.evidence
         ),
-        proposals=tuple(_proposal(one, mentions) for one in bound if _is_verified(one, prepared)),
+        proposals=tuple(
+            _proposal(one, one.predicate, mentions)
+            for one in bound
+            if one.predicate is not None and _is_verified(one, prepared)
+        ),
         time_zone=facts.policy.time_zone,
     )
 
 
 def _is_verified(bound: BoundRelationship, prepared: PreparedSubmission) -> bool:
     quarantined = any(prepared.evidence[index].scan.verdict is ScanVerdict.QUARANTINED for index in bound.cited_indexes)
-    is_statement = bound.prepared.given.modality is Modality.STATEMENT
-    return bound.predicate is not None and is_statement and not quarantined
+    return bound.prepared.given.modality is Modality.STATEMENT and not quarantined
 
 
-def _proposal(bound: BoundRelationship, mentions: Mapping[str, MentionedEntity]) -> ProposalToVerify:
-    given, predicate = bound.prepared.given, bound.predicate
-    assert predicate is not None
-    named = mentions[given.object.ref] if isinstance(given.object, EntityRef) else bound.object
-    assert isinstance(named, MentionedEntity | ValueObject)
+def _proposal(
+    bound: BoundRelationship, predicate: Predicate, mentions: Mapping[str, MentionedEntity]
+) -> ProposalToVerify:
+    given = bound.prepared.given
     return ProposalToVerify(
         proposal_id=given.proposal_id,
         subject=mentions[given.subject_ref],
         predicate=PredicateWords(
             key=predicate.key, aliases=predicate.aliases, is_event=predicate.kind is RelationshipKind.EVENT
         ),
-        object=named,
+        object=_object(bound, mentions),
         polarity=given.polarity,
         modality=given.modality,
         cited=given.spans,
     )
+
+
+def _object(bound: BoundRelationship, mentions: Mapping[str, MentionedEntity]) -> MentionedEntity | ValueObject:
+    given = bound.prepared.given.object
+    if isinstance(given, EntityRef):
+        return mentions[given.ref]
+    if not isinstance(bound.object, ValueObject):
+        raise TypeError("a proposed value is bound to a value")
+    return bound.object
 
 
 def _mentioned(entity: ProposedEntity, entities: Sequence[Entity], prepared: PreparedSubmission) -> MentionedEntity:

@@ -13,7 +13,7 @@ from corrigenda_core.domain.objects import EntityObject, object_of_key
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence.case_rows import case_of, member_of, position_of
-from corrigenda_core.persistence.database import Row
+from corrigenda_core.persistence.database import Row, Unbounded
 from corrigenda_core.persistence.named_sql import load_sql
 from corrigenda_core.persistence.read_transaction import ReadTransaction
 from corrigenda_core.persistence.row_values import relationship_of
@@ -69,12 +69,12 @@ class ConflictReading:
 
 async def read_conflicts(
     transaction: ReadTransaction,
-    at: Instant,
+    at: Instant | Unbounded,
     *,
     conflict_ids: Collection[ConflictId],
     item_ids: Collection[ItemId] = (),
 ) -> ConflictReading:
-    """Cases and items as they were known at ``at``; those that were not known then are left out."""
+    """Cases and items as they were known at ``at`` (`ReadView.recorded_by`); those not known then are left out."""
     cases = await _cases(transaction, at, conflict_ids)
     items = await _items(transaction, at, item_ids)
     rows = [member.row for case in cases.values() for member in case.members.values()]
@@ -98,7 +98,7 @@ async def read_names(transaction: ReadTransaction, entity_ids: Collection[Entity
 
 
 async def read_relationships(
-    transaction: ReadTransaction, at: Instant, relationship_ids: Collection[RelationshipId]
+    transaction: ReadTransaction, at: Instant | Unbounded, relationship_ids: Collection[RelationshipId]
 ) -> dict[RelationshipId, OwnedRelationship]:
     """Relationships as they were known at ``at``."""
     if not relationship_ids:
@@ -134,7 +134,7 @@ def _entities_of_keys(case: ConflictCase) -> Iterator[EntityId]:
 
 
 async def _cases(
-    transaction: ReadTransaction, at: Instant, conflict_ids: Collection[ConflictId]
+    transaction: ReadTransaction, at: Instant | Unbounded, conflict_ids: Collection[ConflictId]
 ) -> dict[ConflictId, CaseInView]:
     if not conflict_ids:
         return {}
@@ -175,7 +175,9 @@ def _owned(row: Row) -> OwnedRelationship:
     return OwnedRelationship(row=relationship_of(row), owner_name=row["owner_name"])
 
 
-async def _items(transaction: ReadTransaction, at: Instant, item_ids: Collection[ItemId]) -> dict[ItemId, ItemInView]:
+async def _items(
+    transaction: ReadTransaction, at: Instant | Unbounded, item_ids: Collection[ItemId]
+) -> dict[ItemId, ItemInView]:
     if not item_ids:
         return {}
     query = load_sql(_SQL).query("items_in_view", team_id=transaction.team_id, item_ids=sorted(item_ids), at=at)

@@ -13,7 +13,7 @@ from typing import TypeVar, assert_never
 
 from corrigenda_core.domain.errors import Refusal
 from corrigenda_core.domain.ids import TeamId
-from corrigenda_core.domain.time import EARLIEST, Instant, Moment
+from corrigenda_core.domain.time import Instant, Moment
 from corrigenda_core.domain.views import Known, KnownAt, KnownAtRevision, KnownNow, TemporalSelector
 from corrigenda_core.persistence import sqlstates
 from corrigenda_core.persistence.database import Row, Unbounded
@@ -26,14 +26,6 @@ from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
 T = TypeVar("T")
 
 _MOMENTS = "moments of the view"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownView:
-    """What was known: everything up to ``revision``; ``at`` filters history rows."""
-
-    revision: int
-    at: Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,22 +47,6 @@ class ReadView:
 
 
 ReadInView = Callable[[ReadTransaction, ReadView], T | Awaitable[T]]
-
-
-def settled_instant(known: Known) -> Instant | None:
-    """The instant that has to be closed before an answer for it can be given; pass it to `ReadRunner.run`."""
-    return known.at if isinstance(known, KnownAt) else None
-
-
-async def resolve_known(transaction: ReadTransaction, known: Known, *, field: str = "known") -> KnownView:
-    """The view that a selector asks for, where valid time plays no part.
-
-    Raises:
-        Refusal: INVALID_FIELD for knowledge of the future, naming ``<field>.known_at`` or ``<field>.revision``.
-    """
-    rows = await transaction.fetch(_moments_query(transaction.team_id, known))
-    view = _resolve(TemporalSelector(known=known), transaction.reading, rows, field)
-    return KnownView(revision=view.revision, at=EARLIEST if view.known_at is None else view.known_at)
 
 
 async def run_in_view(
@@ -102,7 +78,7 @@ async def run_in_view(
     Raises:
         Refusal: of ``read`` and of `ReadRunner.run`; INVALID_FIELD for knowledge of the future, naming the field.
     """
-    asked_at = settled_instant(selector.known)
+    asked_at = selector.known.at if isinstance(selector.known, KnownAt) else None
 
     async def read_in_view(transaction: ReadTransaction) -> T:
         view = _resolve(selector, transaction.reading, transaction.prefetched[_MOMENTS], field)

@@ -8,11 +8,11 @@ from corrigenda.conflict.v1 import conflict_service_pb2 as messages
 from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import ConflictId
-from corrigenda_core.domain.views import KnownAtRevision
+from corrigenda_core.domain.views import KnownAtRevision, TemporalSelector
 from corrigenda_core.persistence.conflict_store import read_conflicts
 from corrigenda_core.persistence.named_sql import load_sql
 from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransaction
-from corrigenda_core.persistence.view_store import resolve_known, settled_instant
+from corrigenda_core.persistence.view_store import ReadView, run_in_view
 from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.convert import known_of
 from corrigenda_core.rpc.page_tokens import PageTokens
@@ -42,9 +42,8 @@ class GetConflict:
         after, after_id = page.after or ("0", NO_ID)
         sql = load_sql("conflicts.sql")
 
-        async def read(transaction: ReadTransaction) -> messages.GetConflictResponse:
-            view = await resolve_known(transaction, known)
-            reading = await read_conflicts(transaction, view.at, conflict_ids=[conflict_id])
+        async def read(transaction: ReadTransaction, view: ReadView) -> messages.GetConflictResponse:
+            reading = await read_conflicts(transaction, view.recorded_by, conflict_ids=[conflict_id])
             shown = reading.cases.get(conflict_id)
             if shown is None:
                 raise Refusal(
@@ -75,10 +74,12 @@ class GetConflict:
                 revision=view.revision,
             )
 
-        return await self.reader.run(
+        return await run_in_view(
+            self.reader,
             caller.team_id,
+            TemporalSelector(known=known),
             read,
-            settle=settled_instant(known),
+            field="known",
             min_revision=request.min_revision,
             deadline=deadline,
         )

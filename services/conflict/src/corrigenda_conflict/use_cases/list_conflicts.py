@@ -11,12 +11,12 @@ from corrigenda_core.domain.cases import CaseKind, CaseStatus
 from corrigenda_core.domain.ids import ConflictId, EntityId, ItemId
 from corrigenda_core.domain.items import ItemKind, ItemStatus
 from corrigenda_core.domain.time import EARLIEST, LATEST
-from corrigenda_core.domain.views import KnownAtRevision
+from corrigenda_core.domain.views import KnownAtRevision, TemporalSelector
 from corrigenda_core.persistence.conflict_store import ConflictReading, EntryFilter, read_conflicts
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import load_sql
 from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransaction
-from corrigenda_core.persistence.view_store import resolve_known, settled_instant
+from corrigenda_core.persistence.view_store import ReadView, run_in_view
 from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.convert import instant_of, known_of
 from corrigenda_core.rpc.enums import CASE_KIND, CASE_STATUS, ITEM_KIND, ITEM_STATUS
@@ -47,13 +47,12 @@ class ListConflicts:
         after, after_id = page.after or (EARLIEST.isoformat(), NO_ID)
         asked = _filter(caller, request)
 
-        async def read(transaction: ReadTransaction) -> messages.ListConflictsResponse:
-            view = await resolve_known(transaction, known)
+        async def read(transaction: ReadTransaction, view: ReadView) -> messages.ListConflictsResponse:
             rows = await transaction.fetch(
                 load_sql("conflicts.sql").query(
                     "conflict_entries",
                     team_id=caller.team_id,
-                    at=view.at,
+                    at=view.recorded_by,
                     after=datetime.fromisoformat(after),
                     after_id=after_id,
                     limit=page.size + 1,
@@ -63,7 +62,7 @@ class ListConflicts:
             shown = rows[: page.size]
             reading = await read_conflicts(
                 transaction,
-                view.at,
+                view.recorded_by,
                 conflict_ids=[ConflictId(row["entry_id"]) for row in shown if row["kind"] == "case"],
                 item_ids=[ItemId(row["entry_id"]) for row in shown if row["kind"] == "item"],
             )
@@ -83,10 +82,12 @@ class ListConflicts:
                 revision=view.revision,
             )
 
-        return await self.reader.run(
+        return await run_in_view(
+            self.reader,
             caller.team_id,
+            TemporalSelector(known=known),
             read,
-            settle=settled_instant(known),
+            field="known",
             min_revision=request.min_revision,
             deadline=deadline,
         )

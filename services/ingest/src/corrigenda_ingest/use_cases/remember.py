@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from corrigenda.ingest.v1.ingest_service_pb2 import RememberResponse
-from corrigenda_core.domain.actors import Actor, ActorKind, Caller
+from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import IdRange, IngestId, PredicateKey
 from corrigenda_core.domain.submissions import Submission
@@ -127,12 +127,11 @@ class Remember:
                 {look.slot: look.texts(answers) for look in looks},
             )
             answer = present(planned, facts)
-            actor = Actor(kind=ActorKind.PROFILE, profile_id=caller.profile_id)
             versions = CaseRowVersions()
             for look in looks:
                 look.load_versions(answers, versions)
             writer = SubmissionWriter(
-                transaction, planned, facts, actor=actor, ids=ids.part(_ROW_IDS), versions=versions
+                transaction, planned, facts, author_id=caller.profile_id, ids=ids.part(_ROW_IDS), versions=versions
             )
             writer.write(answer.SerializeToString(deterministic=True))
             return answer

@@ -17,9 +17,11 @@ FROM (
           AND (%(predicate)s::text IS NULL OR k.predicate = %(predicate)s)
           AND (%(entity_id)s::uuid IS NULL OR k.subject_id = %(entity_id)s
                OR EXISTS (SELECT 1
-                          FROM case_positions AS p
-                          WHERE p.team_id = k.team_id AND p.conflict_id = k.conflict_id
-                            AND p.position_key = 'entity:' || %(entity_id)s::text))
+                          FROM case_members_history AS m
+                          JOIN relationships AS r ON r.team_id = m.team_id AND r.relationship_id = m.relationship_id
+                          WHERE m.team_id = k.team_id AND m.conflict_id = k.conflict_id AND m.present
+                            AND m.recorded_from <= %(at)s AND m.recorded_to > %(at)s
+                            AND r.object_entity_id = %(entity_id)s))
           AND (NOT %(mine)s
                OR EXISTS (SELECT 1
                           FROM case_members_history AS m
@@ -32,7 +34,11 @@ FROM (
           AND %(with_items)s
           AND i.owner_id = %(profile_id)s AND i.kind = ANY(%(item_kinds)s) AND i.status = ANY(%(item_statuses)s)
           AND (%(predicate)s::text IS NULL OR i.predicate = %(predicate)s)
-          AND (%(entity_id)s::uuid IS NULL OR i.subject_id = %(entity_id)s)
+          AND (%(entity_id)s::uuid IS NULL OR i.subject_id = %(entity_id)s
+               OR EXISTS (SELECT 1
+                          FROM relationships AS r
+                          WHERE r.team_id = i.team_id AND r.relationship_id = ANY(i.incoming || i.opposing)
+                            AND r.object_entity_id = %(entity_id)s))
     ) AS e
     WHERE e.opened_at < %(opened_before)s
 ) AS c
