@@ -232,7 +232,6 @@ def test_v22_any_serial_order_of_writers_gives_the_same_timeline(order: list[str
     assert slot.in_force("1 Jul") == ["h"]
 
 
-
 @pytest.mark.rule("R7.16", "R8.2", "R8.3")
 def test_v23_the_grid_of_both_time_axes_around_a_resolution() -> None:
     slot = OwnerSlot(HOLD)
@@ -306,5 +305,3 @@ def test_v25_what_was_answered_at_a_revision_never_changes() -> None:
         answers[len(slot.store.revisions)] = answer(len(slot.store.revisions))
         step()
     assert all(answer(revision) == known for revision, known in answers.items())
-
-

@@ -305,7 +305,10 @@ def test_the_same_in_other_words_moves_the_supports(by: Predicate) -> None:
     slot.revert(same)
     restored = {row.relationship_id: row for row in slot.view.rows}
     for row in before.rows:
-        assert (restored[row.relationship_id].status, restored[row.relationship_id].validity) == (row.status, row.validity)
+        assert (restored[row.relationship_id].status, restored[row.relationship_id].validity) == (
+            row.status,
+            row.validity,
+        )
 
 
 @pytest.mark.rule("R4.18")
@@ -448,5 +451,3 @@ def test_a_record_of_a_decision_is_whole() -> None:
     for wrong in ({"item_id": "i"}, {"reverts": "d"}, {"kind": DecisionKind.REVERT}):
         with pytest.raises(ValueError, match="decision"):
             DecisionRecord(**(whole | wrong))  # type: ignore[arg-type]
-
-
