@@ -8,7 +8,7 @@ import pytest
 from corrigenda_core.domain.actors import Actor, ActorKind
 from corrigenda_core.domain.cases import CaseKind, SetKey
 from corrigenda_core.domain.ids import DecisionId, EntityId, ItemId, PredicateKey
-from corrigenda_core.domain.objects import Slot
+from corrigenda_core.domain.objects import EntityObject, Object, Slot, ValueObject, ValueType, object_of_key
 from corrigenda_core.domain.resolutions import DecisionKind, DecisionRecord
 from corrigenda_core.domain.team import TeamPolicy
 from corrigenda_core.domain.time import TextSpan
@@ -50,3 +50,22 @@ def test_a_set_key_lies_in_its_slot() -> None:
     subject_id, predicate = EntityId("e"), PredicateKey("runs_on")
     key = SetKey(kind=CaseKind.POLARITY, subject_id=subject_id, predicate=predicate, scope="eu", object_key="o")
     assert key.slot == Slot(subject_id=subject_id, predicate=predicate, scope="eu")
+
+
+@pytest.mark.parametrize(
+    ("said", "display"),
+    [
+        (EntityObject(entity_id=EntityId("e1")), None),
+        (ValueObject(type=ValueType.TEXT, canonical="on call: eu", display="On call: EU"), "on call: eu"),
+        (ValueObject(type=ValueType.NUMBER, canonical="30", unit="s", display="0.5 min"), "30 s"),
+    ],
+)
+def test_an_object_is_read_from_its_key(said: Object, display: str | None) -> None:
+    read = object_of_key(said.key)
+    assert read.key == said.key
+    assert getattr(read, "display", None) == display
+
+
+def test_what_is_no_key_is_no_object() -> None:
+    with pytest.raises(ValueError, match="colour"):
+        object_of_key("colour::red")
