@@ -340,8 +340,13 @@ def _end_keeper(keeper: subprocess.Popen[bytes], patience_seconds: float) -> Non
 
 
 @contextlib.contextmanager
-def temporary_server(*, fsync: bool = False, settings: Mapping[str, str] | None = None) -> Iterator[EmbeddedPostgres]:
-    """A throw-away server in a directory of its own that is removed afterwards; not durable unless asked for."""
-    directory = Path(tempfile.mkdtemp(prefix="corrigenda-postgres-"))
+def temporary_server(
+    *, fsync: bool = False, settings: Mapping[str, str] | None = None, within: Path | None = None
+) -> Iterator[EmbeddedPostgres]:
+    """A throw-away server in a directory of its own that is removed afterwards; not durable unless asked for.
+
+    The directory is made ``within`` another, by default the system's for temporary files.
+    """
+    directory = Path(tempfile.mkdtemp(prefix="corrigenda-postgres-", dir=within))
     with EmbeddedPostgres(directory, fsync=fsync, settings=settings, throw_away=True) as server:
         yield server
