@@ -138,7 +138,7 @@ def _server_url(environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def _memory() -> Path | None:
-    """A folder in memory, if the system has one with room: a database is a thousand files, made anew for many a test."""
+    """A folder in memory, if there is one with room: a database is a thousand files, made anew for many a test."""
     if not _MEMORY.is_dir() or not os.access(_MEMORY, os.W_OK | os.X_OK):
         return None
     system = os.statvfs(_MEMORY)
