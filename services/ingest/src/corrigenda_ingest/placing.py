@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from zoneinfo import ZoneInfo
 
 from corrigenda_core.domain.actors import Actor, ActorKind, Caller
 from corrigenda_core.domain.cases import ConflictCase
@@ -50,6 +49,7 @@ from corrigenda_core.policy.validity import (
 )
 from corrigenda_core.ports.providers import Finding, VerifierAnswer
 from corrigenda_core.providers.validation import VerifierUnavailable
+from corrigenda_core.time_zones import team_zone
 
 from corrigenda_ingest.predicate_search import closest_predicates
 from corrigenda_ingest.submission import (
@@ -211,7 +211,7 @@ class Placing:
                 occurred_ats=tuple(occurred_ats),
             ),
             self._predicate,
-            ZoneInfo(self.facts.policy.time_zone),
+            team_zone(self.facts.policy.time_zone),
         )
         return Statement(
             statement_id=self.observation_id,

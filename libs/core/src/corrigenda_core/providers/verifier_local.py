@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
-from zoneinfo import ZoneInfo
 
 from corrigenda_core.domain.objects import Polarity
 from corrigenda_core.domain.time import Side, TextSpan, TimeBound
@@ -33,6 +32,7 @@ from corrigenda_core.providers.local.readings import Reading, read_statement
 from corrigenda_core.providers.local.sentences import CitedText, Found, Range, Wanted, find_statements, is_anywhere
 from corrigenda_core.providers.local.text import ReadText, Word, read_text
 from corrigenda_core.providers.local.times import MAX_STEPS, Effort, TextTimes, TimeReader, TooMuchToRead
+from corrigenda_core.time_zones import team_zone
 
 NAME = "local-rules/1"
 
@@ -64,7 +64,7 @@ class LocalVerifier:
 
     def read(self, request: VerificationRequest) -> VerifierAnswer:
         """The answer, computed on the calling thread."""
-        zone = ZoneInfo(request.time_zone)
+        zone = team_zone(request.time_zone)
         texts = tuple(read_text(evidence.content) for evidence in request.evidence)
         effort = Effort(self._max_steps)
         times = tuple(TextTimes(text, self._read_times, zone, effort) for text in texts)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from datetime import date, timedelta
-from zoneinfo import ZoneInfo
 
 from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence.review_store import TeamNow
 from corrigenda_core.policy.review_schedule import decide_next_night, decide_next_review_at
+from corrigenda_core.time_zones import team_zone
 
 JITTER_SECONDS_MAX = 900
 
@@ -22,7 +22,7 @@ def jitter_seconds(team_id: TeamId) -> int:
 
 def night_of(team: TeamNow) -> date:
     """The local date of the last nightly start: the night that attempts are counted in."""
-    zone = ZoneInfo(team.policy.time_zone)
+    zone = team_zone(team.policy.time_zone)
     delay = timedelta(seconds=jitter_seconds(team.team_id))
     # A night belongs to the date on which it starts; before tonight's start it is still yesterday's.
     started = team.now - delay - timedelta(minutes=team.policy.review_start_minute)
@@ -34,7 +34,7 @@ def next_night(team: TeamNow, at: Instant) -> Instant:
     return decide_next_night(
         now=at,
         policy=team.policy,
-        zone=ZoneInfo(team.policy.time_zone),
+        zone=team_zone(team.policy.time_zone),
         jitter_seconds=jitter_seconds(team.team_id),
     )
 
@@ -45,6 +45,6 @@ def next_look(team: TeamNow, at: Instant, review_due_at: Instant) -> Instant:
         now=at,
         review_due_at=review_due_at,
         policy=team.policy,
-        zone=ZoneInfo(team.policy.time_zone),
+        zone=team_zone(team.policy.time_zone),
         jitter_seconds=jitter_seconds(team.team_id),
     )

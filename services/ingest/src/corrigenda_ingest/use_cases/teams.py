@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from corrigenda.admin.v1 import admin_service_pb2, team_pb2
 from corrigenda_core.domain.actors import Caller
@@ -19,6 +18,7 @@ from corrigenda_core.policy.limits import may_offer
 from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.convert import instant_of, timestamp_of, timestamp_or_none
 from corrigenda_core.rpc.idempotent import idempotency_of
+from corrigenda_core.time_zones import zone_names
 
 from corrigenda_ingest.use_cases.administration import Administration, team_row
 
@@ -180,12 +180,10 @@ def _require_driven(transaction: Transaction) -> None:
 
 
 def _require_zone(name: str) -> None:
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
+    if name not in zone_names():
         raise Refusal(
             Reason.INVALID_FIELD, "time_zone is no IANA time zone", field="time_zone", metadata={"offered": name}
-        ) from None
+        )
 
 
 def _team(team_id: TeamId, row: Row, clock: team_pb2.TeamClock) -> team_pb2.Team:
