@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 from corrigenda_core.domain.actors import Actor, ActorKind
 from corrigenda_core.domain.changes import OutcomeKind
+from corrigenda_core.domain.decisions import SameValue
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.evidence import Authority, SupportDecision, SupportDecisionKind
-from corrigenda_core.domain.ids import ItemId, ProfileId, RelationshipId, StatementId
+from corrigenda_core.domain.ids import DecisionId, ItemId, ProfileId, RelationshipId, StatementId
 from corrigenda_core.domain.items import ItemKind, ItemStatus
 from corrigenda_core.domain.predicates import Cardinality, Predicate, SameMomentPolicy
-from corrigenda_core.domain.relationships import ReferenceKind, Status, Tier
+from corrigenda_core.domain.relationships import ReferenceKind, Statement, Status, Tier
 from corrigenda_core.domain.resolutions import (
     Accept,
     Answer,
@@ -31,6 +32,7 @@ from corrigenda_core.domain.time import TimeBasis
 from corrigenda_core.policy.placement_actions import ACTIONS, WITHOUT_ITEM, may_take
 from corrigenda_core.policy.previews import plan_previews
 from corrigenda_core.policy.resolution import may_answer_item, plan_resolution
+from corrigenda_core.policy.same_values import apply_same_values
 from corrigenda_core.testing.memory_store import profile
 from corrigenda_core.testing.owner_slot import OwnerSlot
 from corrigenda_core.testing.slot_ledger import support_of
@@ -162,6 +164,40 @@ def test_keep_both_parts_what_cannot_be_ordered_and_moves_nothing_else() -> None
     slot.retract("s4")
     slot.revert(keeping)
     assert slot.rows()[3] == "b 1 Mar.. needs_review"
+
+
+@pytest.mark.rule("R4.16a")
+def test_keeping_one_facets_value_ends_what_fits_into_several() -> None:
+    slot = slot_of("a 1 Mar", "b 1 Mar")
+    slot.resolve(KeepBoth())
+    slot.place("c 1 May")
+    assert slot.store.row(slot.row_id("s2")).status is Status.NEEDS_REVIEW
+    slot.resolve(KeepNew(kept_id=slot.row_id("s0")))
+    assert slot.rows() == ["a 1 Mar.. active", "b 1 Mar.. active", "c nothing at 1 May superseded"]
+
+
+@pytest.mark.rule("R4.16a")
+def test_a_start_that_a_decision_gave_is_known_to_the_next_one() -> None:
+    slot = slot_of("a 1 Jan", "b")
+    slot.resolve(KeepNew(kept_id=slot.row_id("s1")))
+    slot.place("c @2 Jun")
+    slot.resolve(KeepNew(kept_id=slot.row_id("s1")))
+    assert slot.rows() == ["a 1 Jan..1 Jun superseded", "b 1 Jun.. active", "c nothing superseded"]
+
+
+@pytest.mark.rule("R4.18")
+def test_what_is_the_same_as_itself_in_the_end_is_read_as_it_is() -> None:
+    first, second, third = said("a 1 Mar", "b 1 Mar", "c 1 Mar")
+    decision_id = DecisionId("d")
+
+    def same(one: Statement, other: Statement) -> SameValue:
+        return SameValue(decision_id=decision_id, statement_id=one.statement_id, same_as=other.statement_id)
+
+    round_about = apply_same_values([first, second], [same(first, second), same(second, first)])
+    assert round_about == (first, second)
+    chained = apply_same_values([first, second, third], [same(first, second), same(second, third)])
+    assert [statement.object for statement in chained] == [third.object] * 3
+    assert apply_same_values([first], [same(first, second)]) == (first,)
 
 
 @pytest.mark.rule("R4.16a")
@@ -305,10 +341,8 @@ def test_the_same_in_other_words_moves_the_supports(by: Predicate) -> None:
     slot.revert(same)
     restored = {row.relationship_id: row for row in slot.view.rows}
     for row in before.rows:
-        assert (restored[row.relationship_id].status, restored[row.relationship_id].validity) == (
-            row.status,
-            row.validity,
-        )
+        now = restored[row.relationship_id]
+        assert (now.status, now.validity) == (row.status, row.validity)
 
 
 @pytest.mark.rule("R4.18")

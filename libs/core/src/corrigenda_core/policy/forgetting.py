@@ -237,24 +237,19 @@ def _kept_ended(
 def _comes_back(before: Relationship, after: Validity, at: Instant) -> bool:
     """Whether a row that was ended holds at or after ``at`` what it did not hold before."""
     was_ended = is_living(before.status, before.validity) or not isinstance(before.validity, Interval)
-    return was_ended and _is_longer(after, before.validity) and _end(after) > at
+    return was_ended and _is_longer(after, before.validity) and _reach(after)[1] > at
 
 
 def _is_longer(after: Validity, before: Validity) -> bool:
-    if not isinstance(before, Interval):
-        return isinstance(after, Interval)
-    return _end(after) > _end(before) or _start(after) < _start(before)
+    (first, last), (begin, end) = _reach(after), _reach(before)
+    return first < begin or last > end
 
 
-def _start(validity: Validity) -> Instant:
-    start = validity.start if isinstance(validity, Interval) else validity.at
-    return EARLIEST if start is None else start
-
-
-def _end(validity: Validity) -> Instant:
+def _reach(validity: Validity) -> tuple[Instant, Instant]:
+    """First and last instant; for what holds at none they stand the wrong way round."""
     if not isinstance(validity, Interval):
-        return EARLIEST
-    return LATEST if validity.end is None else validity.end
+        return LATEST, EARLIEST
+    return validity.start or EARLIEST, validity.end or LATEST
 
 
 def _changed(

@@ -21,7 +21,7 @@ from corrigenda_core.domain.resolutions import (
 from corrigenda_core.domain.slots import PlanContext, SlotView
 from corrigenda_core.domain.time import TimeBasis
 from corrigenda_core.policy.resolution import decide_sides, plan_resolution
-from corrigenda_core.policy.sides import SideStart, decide_closing
+from corrigenda_core.policy.sides import SideStart, plan_side_end
 from corrigenda_core.policy.slot_change import plan_slot_change
 
 
@@ -67,8 +67,11 @@ def _preview(
 def _merging(view: SlotView, context: PlanContext, item: ReviewItem) -> Changes:
     decision_id = DecisionId(context.ids.nth(0))
     start = SideStart(at=context.moment.at, basis=TimeBasis.RECORDED_FALLBACK)
-    closings = [decide_closing(side, start, decision_id) for side in decide_sides(view, item)]
-    after = replace(view, decisions=(*view.decisions, *closings))
+    sides = decide_sides(view, item)
+    # There is no sentence yet that they would be ended for: they stand in for it themselves.
+    made_for = [statement_id for side in sides for statement_id in side.statement_ids]
+    ended = [decision for side in sides for decision in plan_side_end(side, start, made_for, decision_id)]
+    after = replace(view, decisions=(*view.decisions, *ended))
     return plan_slot_change(view, after, context, DecisionKind.MERGE.value, decision_id)
 
 

@@ -67,7 +67,7 @@ def decide_admission(
 
     With `hold`, what stands in conflict with something recorded earlier is kept out: of each conflict the side that
     was recorded last waits, until none is left. Then everything that waits is tried again in the order of recording.
-    What a decision has settled goes before what nobody has decided about, and what it has ended waits for nothing. With
+    What a decision has settled goes before what nobody has decided about; what one was against waits for nothing. With
     `compete` every conflict becomes a disputed place, and so it does with `close`, whose decisions have settled what
     they could.
 
@@ -108,10 +108,10 @@ def decide_admission(
             else:
                 admitted, reading, healed = [*admitted, entry], trial, True
         waiting = _waiting(waiting, admitted, kept)
-    ended = {entry.statement_id: closing for entry in waiting if (closing := decide_ending_closing(entry, closings))}
-    waiting = [entry for entry in waiting if entry.statement_id not in ended]
     challengers = [e for e in waiting if not hold and _is_of_record(against[e.statement_id])]
-    held = tuple(_held(entry, against[entry.statement_id]) for entry in waiting if entry not in challengers)
+    waiting = [entry for entry in waiting if entry not in challengers]
+    ended = {entry.statement_id: closing for entry in waiting if (closing := decide_ending_closing(entry, closings))}
+    held = tuple(_held(e, against[e.statement_id]) for e in waiting if e.statement_id not in ended)
     return Admission(
         reading=reading,
         held=held,
@@ -121,8 +121,14 @@ def decide_admission(
 
 
 def decide_ending_closing(entry: Entry, closings: Iterable[Closing]) -> Closing | None:
-    """The closing that ended what an entry says, if there is one: then nobody has to be asked about it any more."""
-    return next((closing for closing in closings if entry.statement_id in closing.statement_ids), None)
+    """The closing by which an owner or a case decided against an entry: nobody is asked about that again.
+
+    Ending a value in its time is no such decision: what is said of that time may still be asked about.
+    """
+    for closing in closings:
+        if entry.statement_id in closing.statement_ids and (closing.conditional or closing.conflict_id is not None):
+            return closing
+    return None
 
 
 def _last_side(conflict: Conflict, kept: Collection[StatementId]) -> list[Entry]:

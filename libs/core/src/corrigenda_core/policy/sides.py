@@ -234,9 +234,9 @@ def may_hold_beside_records(view: SlotView, owner_id: ProfileId, statement_ids: 
     timeline = decide_timeline(view, owner_id)
     opponents = [h.against for h in timeline.held if h.statement_id in kept and h.reason is HoldReason.SYSTEM_OF_RECORD]
     opponents += [e.against for e in timeline.episodes if not e.record and not kept.isdisjoint(e.statement_ids)]
-    for statement_id in (one for against in opponents for one in against):
-        if statement_id in records:
-            raise record_refusal(records[statement_id])
+    met = [statement_id for against in opponents for statement_id in against if statement_id in records]
+    if met:
+        raise record_refusal(records[met[0]])
 
 
 def record_refusal(row_id: RelationshipId | None) -> Refusal:
