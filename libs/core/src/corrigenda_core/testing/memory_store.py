@@ -232,17 +232,9 @@ class MemoryStore:
         """Looks at a live case as the reviewer does; a look that changes nothing is no revision."""
         case = self._cases[conflict_id][-1].row
         view = self.view(case.set_key.slot)
-        members = {member.relationship_id for position in case.positions for member in position.members}
-        looked_at = CaseView(
-            case=case,
-            rows=tuple(row for row in view.rows if row.relationship_id in members),
-            beside=tuple(row for row in view.rows if row.relationship_id not in members),
-            supports=view.supports,
-            carried=tuple(
-                (s.relationship_id, s.statement_id) for s in view.statements if s.relationship_id is not None
-            ),
-        )
-        plan = plan_case_review(looked_at, self.context(SYSTEM_REVIEWER))
+        members = _member_ids(case)
+        others = [_looked_at(view, o) for o in view.cases if o.conflict_id != conflict_id and members & _member_ids(o)]
+        plan = plan_case_review(_looked_at(view, case), self.context(SYSTEM_REVIEWER), others)
         if plan.changes != Changes():
             self.commit(view.slot, plan.changes)
         return plan
@@ -340,6 +332,21 @@ class MemoryStore:
 def profile(owner_id: ProfileId) -> Actor:
     """A profile that acts."""
     return Actor(kind=ActorKind.PROFILE, profile_id=owner_id)
+
+
+def _looked_at(view: SlotView, case: ConflictCase) -> CaseView:
+    members = _member_ids(case)
+    return CaseView(
+        case=case,
+        rows=tuple(row for row in view.rows if row.relationship_id in members),
+        beside=tuple(row for row in view.rows if row.relationship_id not in members),
+        supports=view.supports,
+        carried=tuple((s.relationship_id, s.statement_id) for s in view.statements if s.relationship_id is not None),
+    )
+
+
+def _member_ids(case: ConflictCase) -> set[RelationshipId]:
+    return {member.relationship_id for position in case.positions for member in position.members}
 
 
 def _append(versions: list[Version[_Row]], row: _Row, at: Moment) -> None:
