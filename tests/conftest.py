@@ -19,6 +19,7 @@ from corrigenda_cli.stack import Stack
 from corrigenda_core.persistence.team_store import create_team
 from corrigenda_core.rpc.client import Client, Endpoints
 from corrigenda_core.serving import new_ids, now
+from corrigenda_core.testing.effort import examples, is_full_tier
 from corrigenda_core.testing.postgres import (
     ROLE_PASSWORD,
     PostgresCluster,
@@ -27,6 +28,19 @@ from corrigenda_core.testing.postgres import (
     add_team,
     postgres_cluster,
 )
+from hypothesis import HealthCheck, settings
+
+# The normal tier tries the same examples in every run, so that it fails by a change and never by chance; the full tier
+# looks for new ones, prints how to try a failure again, and remembers it. Time is no property: a machine may be busy.
+settings.register_profile(
+    "corrigenda",
+    max_examples=examples(fast=100, full=1_000),
+    derandomize=not is_full_tier(),
+    print_blob=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("corrigenda")
 
 
 @pytest.fixture(scope="session")

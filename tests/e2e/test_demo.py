@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.database
 
-TIMEOUT_SECONDS = 120
+TIMEOUT_SECONDS = 300
 
 
 def demo(*flags: str) -> tuple[int, dict[str, Any]]:

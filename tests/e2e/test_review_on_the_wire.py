@@ -25,7 +25,7 @@ Request = Callable[..., ingest_service_pb2.RememberRequest]
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 AFTER_THE_DEADLINE = datetime(2026, 1, 9, tzinfo=UTC)
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 60.0
 OPEN, OVERDUE, RESOLVED, DISMISSED = (
     conflict_case_pb2.CASE_STATUS_OPEN,
     conflict_case_pb2.CASE_STATUS_OVERDUE,

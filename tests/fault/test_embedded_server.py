@@ -20,7 +20,7 @@ from corrigenda_core.persistence.embedded_host import EmbeddedPostgresError
 
 pytestmark = pytest.mark.database
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 120.0
 
 # A process that owns a server and tells who runs it; it lives until it is killed or its input ends.
 OWNER = """
@@ -132,7 +132,7 @@ def test_a_directory_has_one_owner(directory: Path) -> None:
         began = time.monotonic()
         with pytest.raises(DirectoryInUse, match=str(os.getpid())):
             EmbeddedPostgres(directory, fsync=False).start()
-        assert time.monotonic() - began < 5, "a second owner is refused at once"
+        assert time.monotonic() - began < 20, "a second owner is refused at once, not after waiting for the first"
         write_row(server.url)
         assert answer(server.url) == 1
 

@@ -62,7 +62,7 @@ async def test_every_other_role_may_serve(shared_database: ThrowawayDatabase, ro
 
 
 async def test_a_full_pool_refuses(shared_database: ThrowawayDatabase) -> None:
-    settings = PoolSettings(max_connections=1, max_waiting=1, acquire_timeout_seconds=0.2)
+    settings = PoolSettings(max_connections=1, max_waiting=1, acquire_timeout_seconds=0.5)
     async with Database(shared_database.url("corrigenda_recall"), settings=settings) as database:
 
         async def take() -> None:

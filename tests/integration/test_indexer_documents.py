@@ -421,7 +421,7 @@ async def test_it_runs_until_it_is_told_to_stop(world: World) -> None:
     await world.remember("a text")
     stop = asyncio.Event()
     world.embedder.on_asked = stop.set
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await world.indexer().run_until(stop)
     # The batch that was under way has been finished.
     assert world.waiting() == 0

@@ -35,7 +35,7 @@ NewTeam = Callable[..., Awaitable[Any]]
 Request = Callable[..., ingest_service_pb2.RememberRequest]
 
 QUESTION = "which branch does production deploy from"
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 60.0
 
 
 async def recall(client: Any, query: str = QUESTION, **more: Any) -> recall_service_pb2.RecallResponse:

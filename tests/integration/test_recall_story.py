@@ -32,7 +32,7 @@ NewTeam = Callable[..., Awaitable[Any]]
 Request = Callable[..., ingest_service_pb2.RememberRequest]
 
 QUESTION = "which branch does production deploy from"
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 60.0
 
 
 def day(month: int, of_month: int) -> datetime:

@@ -44,6 +44,7 @@ WRITER, READER, STRANGER = "cor_writer", "cor_reader", "cor_operator"
 SCOPES = {WRITER: {KeyScope.WRITE}, READER: {KeyScope.READ}, STRANGER: {KeyScope.OPERATOR}}
 CANARY = "canary-9d3f-never-in-a-log"
 INGEST_ID = "0190a6e2-0000-7000-8000-000000000001"
+WAIT_SECONDS = 60.0
 
 
 class Keys:
@@ -353,17 +354,19 @@ async def test_more_calls_than_the_server_holds_are_refused_and_the_rest_goes_on
 async def test_a_deadline_ends_the_handler(start: Start) -> None:
     running = await start()
     async with running.client() as client:
+        # With the connection made, the call is in the handler long before its deadline.
+        await client.ingest.GetPlacement(placement())
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await client.ingest.Remember(remember("wait"), timeout=0.2)
+            await client.ingest.Remember(remember("wait"), timeout=1.0)
         assert caught.value.code() in {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE}
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await running.ingest.cancelled.wait()
 
 
 async def test_the_server_ends_a_call_without_a_deadline_at_its_own(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("corrigenda_core.rpc.interceptors.DEADLINE_DEFAULT_SECONDS", 0.05)
+    monkeypatch.setattr("corrigenda_core.rpc.interceptors.DEADLINE_DEFAULT_SECONDS", 0.5)
     running = await start()
     call = raw(
         running.server.address,
@@ -371,7 +374,7 @@ async def test_the_server_ends_a_call_without_a_deadline_at_its_own(
         remember("wait").SerializeToString(),
         ("authorization", f"Bearer {WRITER}"),
     )
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         error, refusal = await refused(call)
     assert error.code() is grpc.StatusCode.UNAVAILABLE
     assert refusal.reason is Reason.STORE_UNAVAILABLE
@@ -385,7 +388,7 @@ async def test_a_caller_that_goes_away_cancels_the_handler(start: Start) -> None
             call = asyncio.ensure_future(client.ingest.Remember(remember("wait")))
             await running.ingest.entered.wait()
             call.cancel()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(WAIT_SECONDS):
                 await running.ingest.cancelled.wait()
             await client.ingest.GetPlacement(placement())
     assert [line["code"] for line in logs] == ["CANCELLED", "OK"]
@@ -399,7 +402,7 @@ async def test_a_stopping_server_ends_what_is_in_flight_and_takes_nothing_new(st
         held = asyncio.ensure_future(client.ingest.Remember(remember("wait")))
         await running.ingest.entered.wait()
         stop.set()
-        async with running.client() as late, asyncio.timeout(5):
+        async with running.client() as late, asyncio.timeout(WAIT_SECONDS):
             code = grpc.StatusCode.OK
             while code is grpc.StatusCode.OK:
                 code = await code_of_call(late)
@@ -426,12 +429,12 @@ async def test_health_follows_each_dependency_and_needs_no_key(start: Start) -> 
         watched = health.Watch(health_pb2.HealthCheckRequest(service=SERVICE.full_name))
         assert (await watched.read()).status == health_pb2.HealthCheckResponse.SERVING
         running.database_answers = False
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             assert (await watched.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
         answer = await health.Check(health_pb2.HealthCheckRequest(service="dependency/database"))
         assert answer.status == health_pb2.HealthCheckResponse.NOT_SERVING
         running.database_answers = True
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             assert (await watched.read()).status == health_pb2.HealthCheckResponse.SERVING
         watched.cancel()
 

@@ -308,7 +308,7 @@ async def test_who_waits_too_long_for_the_teams_turn_is_told_so(runner: Transact
     slow_commit = asyncio.create_task(runner.run(team.team_id, slow))
     await begun.wait()
     with pytest.raises(Refusal) as refused:
-        await runner.run(team.team_id, lambda tx: None, deadline=Deadline.after(0.05))
+        await runner.run(team.team_id, lambda tx: None, deadline=Deadline.after(0.3))
     assert refused.value.reason is Reason.OVERLOADED
     assert refused.value.retry_after_seconds
     go_on.set()

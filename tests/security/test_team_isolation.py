@@ -23,7 +23,7 @@ pytestmark = pytest.mark.database
 
 MISSING = "01900000-0000-7000-8000-000000000000"
 CANARY = "zanzibar"
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 60.0
 
 NewTeam = Callable[..., Awaitable[Any]]
 Request = Callable[..., ingest_service_pb2.RememberRequest]

@@ -106,7 +106,7 @@ async def worked_off(queue: Queue, looks: Looks) -> CollectorRegistry:
     """Lets a reviewer work until nothing is due any more, at most the queue's rounds."""
     registry = CollectorRegistry()
     reviewer = Reviewer(store=queue, look=looks, pace=PACE, metrics=ReviewMetrics(registry), new_ids=new_ids)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await reviewer.run_until(queue.stop)
     return registry
 

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
 async def _play(options: argparse.Namespace) -> Result:
     from corrigenda_core.rpc.client import Endpoints
 
-    from corrigenda_cli.demonstration import Demonstration
+    from corrigenda_cli.demonstration import REVIEW_WAIT_SECONDS, Demonstration
     from corrigenda_cli.stack import Stack
 
     def say(text: str) -> None:
@@ -75,6 +75,8 @@ async def _play(options: argparse.Namespace) -> Result:
                 ),
                 admin_key=await asyncio.to_thread(_make_team, stack),
                 entailed=not options.without_entailment,
+                # Where nobody reviews, a few times of what a review takes is long enough.
+                review_wait_seconds=3.0 if options.without_reviewer else REVIEW_WAIT_SECONDS,
                 say=say,
             )
             result = await demonstration.play()
