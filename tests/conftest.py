@@ -1,6 +1,10 @@
 """Fixtures that many tests share: PostgreSQL, a migrated database, teams in it, and the whole stack on the wire."""
 
+import asyncio
 import json
+import os
+import subprocess
+import sys
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -80,6 +84,19 @@ async def stack(cluster: PostgresCluster, tmp_path_factory: pytest.TempPathFacto
     with cluster.database() as database:
         async with Stack(directory=directory, database_url=database.superuser_url, free_ports=True) as running:
             yield running
+
+
+@pytest.fixture
+def ledger_verifies(stack: Stack) -> Callable[[str], Awaitable[bool]]:
+    """Tells whether `corrigenda verify-ledger` says that a team's history is what was committed."""
+    environment = {**os.environ, "CORRIGENDA_DATABASE_URL": stack.url("corrigenda_auditor")}
+
+    async def verifies(team_id: str) -> bool:
+        command = [sys.executable, "-m", "corrigenda_cli", "verify-ledger", "--team", team_id]
+        finished = await asyncio.to_thread(subprocess.run, command, env=environment, capture_output=True, check=False)
+        return finished.returncode == 0
+
+    return verifies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

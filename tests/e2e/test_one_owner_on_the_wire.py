@@ -1,9 +1,5 @@
 """One owner's slot over the wire: supersession, correction and settlement survive what comes after them."""
 
-import asyncio
-import os
-import subprocess
-import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -13,12 +9,12 @@ from corrigenda.conflict.v1 import conflict_service_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import predicate_pb2, relationship_pb2
-from corrigenda_cli.stack import Stack
 
 pytestmark = pytest.mark.database
 
 NewTeam = Callable[..., Awaitable[Any]]
 Request = Callable[..., ingest_service_pb2.RememberRequest]
+Verifies = Callable[[str], Awaitable[bool]]
 
 
 async def remembered(client: Any, request: ingest_service_pb2.RememberRequest) -> placement_pb2.RelationshipPlacement:
@@ -34,16 +30,9 @@ async def state_of(client: Any, relationship_id: str) -> relationship_pb2.Relati
     return traced.relationship
 
 
-async def ledger_verifies(stack: Stack, team_id: str) -> bool:
-    environment = {**os.environ, "CORRIGENDA_DATABASE_URL": stack.url("corrigenda_auditor")}
-    command = [sys.executable, "-m", "corrigenda_cli", "verify-ledger", "--team", team_id]
-    finished = await asyncio.to_thread(subprocess.run, command, env=environment, capture_output=True, check=False)
-    return finished.returncode == 0
-
-
 @pytest.mark.rule("R4.7", "R4.10")
 async def test_later_and_earlier_statements_find_their_place(
-    stack: Stack, new_team: NewTeam, deploys_from: Request
+    new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies
 ) -> None:
     team = await new_team()
     a = team["A"]
@@ -58,11 +47,13 @@ async def test_later_and_earlier_statements_find_their_place(
     assert main.status == relationship_pb2.RELATIONSHIP_STATUS_SUPERSEDED
     assert main.validity.interval.valid_to == release.validity.interval.valid_from
     assert release.validity.interval.valid_to == later.relationship.validity.interval.valid_from
-    assert await ledger_verifies(stack, team.team_id)
+    assert await ledger_verifies(team.team_id)
 
 
 @pytest.mark.rule("R4.16b")
-async def test_what_was_corrected_stays_corrected(stack: Stack, new_team: NewTeam, deploys_from: Request) -> None:
+async def test_what_was_corrected_stays_corrected(
+    new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies
+) -> None:
     team = await new_team()
     a = team["A"]
     wrong = await remembered(a, deploys_from("production deploys from main", "main"))
@@ -77,7 +68,7 @@ async def test_what_was_corrected_stays_corrected(stack: Stack, new_team: NewTea
         relationship_pb2.RELATIONSHIP_STATUS_ACTIVE,
         relationship_pb2.RELATIONSHIP_STATUS_COMPETING,
     }
-    assert await ledger_verifies(stack, team.team_id)
+    assert await ledger_verifies(team.team_id)
 
 
 @pytest.mark.rule("R4.10")
@@ -90,9 +81,9 @@ async def test_what_was_corrected_stays_corrected(stack: Stack, new_team: NewTea
     ],
 )
 async def test_what_cannot_be_ordered_follows_the_predicates_policy(
-    stack: Stack,
     new_team: NewTeam,
     deploys_from: Request,
+    ledger_verifies: Verifies,
     policy: predicate_pb2.SameMomentPolicy,
     outcome: placement_pb2.Outcome,
 ) -> None:
@@ -129,4 +120,4 @@ async def test_what_cannot_be_ordered_follows_the_predicates_policy(
             first.relationship.relationship_id,
             second.relationship.relationship_id,
         }
-    assert await ledger_verifies(stack, team.team_id)
+    assert await ledger_verifies(team.team_id)

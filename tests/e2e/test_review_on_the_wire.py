@@ -1,9 +1,6 @@
 """What the reviewer process does with cases whose members change beside it, over the wire."""
 
 import asyncio
-import os
-import subprocess
-import sys
 import uuid
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -22,6 +19,7 @@ pytestmark = pytest.mark.database
 
 NewTeam = Callable[..., Awaitable[Any]]
 Request = Callable[..., ingest_service_pb2.RememberRequest]
+Verifies = Callable[[str], Awaitable[bool]]
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 AFTER_THE_DEADLINE = datetime(2026, 1, 9, tzinfo=UTC)
@@ -60,13 +58,6 @@ def members(case: conflict_case_pb2.ConflictCase) -> dict[str, int]:
     return {position.label: len(position.members) for position in case.positions}
 
 
-async def ledger_verifies(stack: Stack, team_id: str) -> bool:
-    environment = {**os.environ, "CORRIGENDA_DATABASE_URL": stack.url("corrigenda_auditor")}
-    command = [sys.executable, "-m", "corrigenda_cli", "verify-ledger", "--team", team_id]
-    finished = await asyncio.to_thread(subprocess.run, command, env=environment, capture_output=True, check=False)
-    return finished.returncode == 0
-
-
 def alerts(stack: Stack, team_id: str) -> int:
     with psycopg.connect(stack.url("corrigenda_auditor"), autocommit=True) as connection:
         (found,) = connection.execute("SELECT count(*) FROM alerts WHERE team_id = %s", [team_id]).fetchone() or (0,)
@@ -75,7 +66,7 @@ def alerts(stack: Stack, team_id: str) -> int:
 
 @pytest.mark.rule("R7.8", "R7.10", "R7.16")
 async def test_what_one_case_ends_is_no_member_of_another(
-    stack: Stack, new_team: NewTeam, deploys_from: Request
+    stack: Stack, new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies
 ) -> None:
     """A's value loses the case about the slot; the case about its denial has nothing left to decide."""
     team = await new_team(driven_from=BEGIN, profiles=("A", "B", "C", "D", "E"))
@@ -101,12 +92,12 @@ async def test_what_one_case_ends_is_no_member_of_another(
     dismissed = denial if state.status == RESOLVED else state
     assert members(dismissed) == ({"+": 0, "-": 2} if dismissed is denial else {"main": 0, "release": 2})
     assert alerts(stack, team.team_id) == 0
-    assert await ledger_verifies(stack, team.team_id)
+    assert await ledger_verifies(team.team_id)
 
 
 @pytest.mark.rule("R7.8", "R7.10")
 async def test_a_member_that_has_ended_by_itself_keeps_its_end(
-    stack: Stack, new_team: NewTeam, deploys_from: Request
+    new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies
 ) -> None:
     team = await new_team(driven_from=BEGIN)
     await team["A"].ingest.Remember(deploys_from("until 4 January 2026 production deploys from main", "main"))
@@ -118,4 +109,4 @@ async def test_a_member_that_has_ended_by_itself_keeps_its_end(
     (case,) = (await until_none_is(OPEN, team)).values()
     assert case.status == DISMISSED
     assert members(case) == {"main": 0, "release": 2}
-    assert await ledger_verifies(stack, team.team_id)
+    assert await ledger_verifies(team.team_id)

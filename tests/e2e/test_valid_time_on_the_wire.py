@@ -2,9 +2,6 @@
 
 import asyncio
 import itertools
-import os
-import subprocess
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,13 +12,13 @@ from corrigenda.admin.v1 import admin_service_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2
 from corrigenda.recall.v1 import recall_service_pb2, result_pb2
 from corrigenda.type.v1 import predicate_pb2, relationship_pb2, time_pb2
-from corrigenda_cli.stack import Stack
 from corrigenda_core.rpc.convert import timestamp_of
 
 pytestmark = pytest.mark.database
 
 NewTeam = Callable[..., Awaitable[Any]]
 Request = Callable[..., ingest_service_pb2.RememberRequest]
+Verifies = Callable[[str], Awaitable[bool]]
 
 WAIT_SECONDS = 30.0
 EVIDENCE, STATED = predicate_pb2.SUPERSESSION_BASIS_EVIDENCE_TIME, predicate_pb2.SUPERSESSION_BASIS_STATED_TIME
@@ -148,17 +145,10 @@ async def recalled_at(client: Any, at: datetime) -> set[str]:
             await asyncio.sleep(0.02)
 
 
-async def ledger_verifies(stack: Stack, team_id: str) -> bool:
-    environment = {**os.environ, "CORRIGENDA_DATABASE_URL": stack.url("corrigenda_auditor")}
-    command = [sys.executable, "-m", "corrigenda_cli", "verify-ledger", "--team", team_id]
-    finished = await asyncio.to_thread(subprocess.run, command, env=environment, capture_output=True, check=False)
-    return finished.returncode == 0
-
-
 @pytest.mark.rule("R4.7", "R4.8", "R4.10")
 @pytest.mark.parametrize("name", STORIES)
 async def test_what_is_recalled_for_every_instant(
-    stack: Stack, new_team: NewTeam, deploys_from: Request, name: str
+    new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies, name: str
 ) -> None:
     story = STORIES[name]
     team = await new_team(profiles=("A",))
@@ -190,4 +180,4 @@ async def test_what_is_recalled_for_every_instant(
     if story.outcomes:
         assert outcomes == list(story.outcomes)
     assert {at: await recalled_at(team["A"], at) for at in story.recalled} == story.recalled
-    assert await ledger_verifies(stack, team.team_id)
+    assert await ledger_verifies(team.team_id)

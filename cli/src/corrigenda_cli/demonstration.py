@@ -15,11 +15,12 @@ from datetime import UTC, datetime, timedelta
 from corrigenda.admin.v1 import admin_service_pb2
 from corrigenda.conflict.v1 import conflict_case_pb2, conflict_service_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2, submission_pb2
-from corrigenda.options.v1 import key_scope_pb2
 from corrigenda.recall.v1 import recall_service_pb2, result_pb2
-from corrigenda.type.v1 import evidence_pb2, predicate_pb2, relationship_pb2, time_pb2
+from corrigenda.type.v1 import evidence_pb2, relationship_pb2, time_pb2
 from corrigenda_core.rpc.client import Client, Endpoints
 from corrigenda_core.rpc.convert import instant_of, timestamp_of
+
+from corrigenda_cli.demonstration_team import prepare
 
 BEGINNING = datetime(2026, 1, 10, 9, tzinfo=UTC)
 CORRECTION = datetime(2026, 6, 1, 9, tzinfo=UTC)
@@ -100,30 +101,7 @@ class Demonstration:
 
     async def _prepare(self, admin: Client) -> dict[str, str]:
         """Three profiles with a key each, one predicate, and a clock that stands at the beginning."""
-        await admin.admin.RegisterPredicate(
-            admin_service_pb2.RegisterPredicateRequest(
-                idempotency_key=self._key(),
-                definition=predicate_pb2.PredicateDefinition(
-                    key="deploys_from",
-                    aliases=["deploys from"],
-                    relationship_kind=predicate_pb2.RELATIONSHIP_KIND_STATE,
-                    current_cardinality=predicate_pb2.CARDINALITY_ONE,
-                ),
-            )
-        )
-        keys = {}
-        for name in ("A", "B", "C"):
-            profile = await admin.admin.CreateProfile(
-                admin_service_pb2.CreateProfileRequest(idempotency_key=self._key(), name=name)
-            )
-            key = await admin.admin.CreateKey(
-                admin_service_pb2.CreateKeyRequest(
-                    idempotency_key=self._key(),
-                    profile_id=profile.profile.profile_id,
-                    scopes=[key_scope_pb2.KEY_SCOPE_READ, key_scope_pb2.KEY_SCOPE_WRITE],
-                )
-            )
-            keys[name] = key.secret
+        keys = await prepare(admin, ("A", "B", "C"))
         await self._drive(admin, BEGINNING)
         return keys
 

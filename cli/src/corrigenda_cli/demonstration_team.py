@@ -1,9 +1,10 @@
-"""The team that a local stack begins with: three profiles with a key each, and one predicate."""
+"""The team that a local stack and the demonstration begin with: an administrator, profiles with keys, one predicate."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from datetime import datetime
 
 import psycopg
 from corrigenda.admin.v1 import admin_service_pb2
@@ -15,48 +16,66 @@ from corrigenda_core.serving import new_ids, now
 
 from corrigenda_cli.stack import Stack
 
+NAME = "demonstration"
 
-def make_team(stack: Stack, profiles: Sequence[str]) -> dict[str, str]:
-    """Makes the team on a running stack; the keys by profile, the administrator's under ``admin``."""
+
+def make_team(stack: Stack, *, driven_from: datetime | None = None) -> str:
+    """Makes the team on a running stack and returns the key of its administrator.
+
+    Args:
+        stack: the running stack.
+        driven_from: where its driven clock begins; ``None`` for a team that follows real time.
+    """
     with psycopg.connect(stack.url("corrigenda_migrator"), autocommit=True) as connection:
         team = create_team(
             connection,
-            name="demonstration",
+            name=NAME,
             admin_name="admin",
-            driven_from=None,
+            driven_from=driven_from,
             ids=new_ids(),
             now=now(),
             pepper=stack.secrets.key_pepper.encode(),
         )
-    return {"admin": team.key, **asyncio.run(_profiles(stack, team.key, profiles))}
+    return team.key
 
 
-async def _profiles(stack: Stack, admin_key: str, profiles: Sequence[str]) -> dict[str, str]:
+def make_team_with_profiles(stack: Stack, profiles: Sequence[str]) -> dict[str, str]:
+    """Makes the team with its profiles; the keys by profile, the administrator's under ``admin``."""
+    admin_key = make_team(stack)
+    return {"admin": admin_key, **asyncio.run(_prepared(stack, admin_key, profiles))}
+
+
+async def _prepared(stack: Stack, admin_key: str, profiles: Sequence[str]) -> dict[str, str]:
     address = stack.address("ingest")
+    async with Client(Endpoints(ingest=address, conflict=address, recall=address), admin_key) as admin:
+        return await prepare(admin, profiles)
+
+
+async def prepare(admin: Client, profiles: Sequence[str]) -> dict[str, str]:
+    """Registers the predicate and makes the profiles; a key that reads and writes by profile."""
+    await admin.admin.RegisterPredicate(
+        admin_service_pb2.RegisterPredicateRequest(
+            idempotency_key=f"{NAME}: deploys_from",
+            definition=predicate_pb2.PredicateDefinition(
+                key="deploys_from",
+                aliases=["deploys from"],
+                relationship_kind=predicate_pb2.RELATIONSHIP_KIND_STATE,
+                current_cardinality=predicate_pb2.CARDINALITY_ONE,
+            ),
+        )
+    )
     keys = {}
-    async with Client(Endpoints(ingest=address, conflict=address, recall=address), admin_key) as client:
-        await client.admin.RegisterPredicate(
-            admin_service_pb2.RegisterPredicateRequest(
-                idempotency_key="demonstration: deploys_from",
-                definition=predicate_pb2.PredicateDefinition(
-                    key="deploys_from",
-                    aliases=["deploys from"],
-                    relationship_kind=predicate_pb2.RELATIONSHIP_KIND_STATE,
-                    current_cardinality=predicate_pb2.CARDINALITY_ONE,
-                ),
+    for name in profiles:
+        profile = await admin.admin.CreateProfile(
+            admin_service_pb2.CreateProfileRequest(idempotency_key=f"{NAME}: {name}", name=name)
+        )
+        key = await admin.admin.CreateKey(
+            admin_service_pb2.CreateKeyRequest(
+                idempotency_key=f"{NAME}: key of {name}",
+                profile_id=profile.profile.profile_id,
+                label=NAME,
+                scopes=[key_scope_pb2.KEY_SCOPE_READ, key_scope_pb2.KEY_SCOPE_WRITE],
             )
         )
-        for name in profiles:
-            profile = await client.admin.CreateProfile(
-                admin_service_pb2.CreateProfileRequest(idempotency_key=f"demonstration: {name}", name=name)
-            )
-            key = await client.admin.CreateKey(
-                admin_service_pb2.CreateKeyRequest(
-                    idempotency_key=f"demonstration: key of {name}",
-                    profile_id=profile.profile.profile_id,
-                    label="demonstration",
-                    scopes=[key_scope_pb2.KEY_SCOPE_READ, key_scope_pb2.KEY_SCOPE_WRITE],
-                )
-            )
-            keys[name] = key.secret
+        keys[name] = key.secret
     return keys

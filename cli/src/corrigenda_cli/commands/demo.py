@@ -50,7 +50,12 @@ def run(options: argparse.Namespace) -> int:
 async def _play(options: argparse.Namespace) -> Result:
     from corrigenda_core.rpc.client import Endpoints
 
+<<<<<<< HEAD
     from corrigenda_cli.demonstration import REVIEW_WAIT_SECONDS, Demonstration
+=======
+    from corrigenda_cli.demonstration import BEGINNING, Demonstration
+    from corrigenda_cli.demonstration_team import make_team
+>>>>>>> eyes
     from corrigenda_cli.stack import Stack
 
     def say(text: str) -> None:
@@ -67,13 +72,15 @@ async def _play(options: argparse.Namespace) -> Result:
             say=lambda text: print(f"… {text}", file=sys.stderr, flush=True),
         )
         async with stack:
+            # The team's clock is driven, from before the story begins.
+            admin_key = await asyncio.to_thread(make_team, stack, driven_from=BEGINNING - timedelta(days=1))
             demonstration = Demonstration(
                 endpoints=Endpoints(
                     ingest=stack.address("ingest"),
                     conflict=stack.address("conflict"),
                     recall=stack.address("recall"),
                 ),
-                admin_key=await asyncio.to_thread(_make_team, stack),
+                admin_key=admin_key,
                 entailed=not options.without_entailment,
                 # Where nobody reviews, a few times of what a review takes is long enough.
                 review_wait_seconds=3.0 if options.without_reviewer else REVIEW_WAIT_SECONDS,
@@ -92,27 +99,6 @@ def _folder() -> Iterator[Path]:
         # Started by root, the server runs as another user, who has to get through.
         Path(name).chmod(0o711)
         yield Path(name)
-
-
-def _make_team(stack: Stack) -> str:
-    """A team whose clock is driven, from before the story begins."""
-    import psycopg
-    from corrigenda_core.persistence.team_store import create_team
-    from corrigenda_core.serving import new_ids, now
-
-    from corrigenda_cli.demonstration import BEGINNING
-
-    with psycopg.connect(stack.url("corrigenda_migrator"), autocommit=True) as connection:
-        team = create_team(
-            connection,
-            name="demonstration",
-            admin_name="admin",
-            driven_from=BEGINNING - timedelta(days=1),
-            ids=new_ids(),
-            now=now(),
-            pepper=stack.secrets.key_pepper.encode(),
-        )
-    return team.key
 
 
 def _ledger_verified(stack: Stack) -> bool:

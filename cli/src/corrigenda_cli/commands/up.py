@@ -87,14 +87,14 @@ async def _until_stopped(stack: Stack, stop: asyncio.Event) -> int:
 
 def _demonstration_keys(stack: Stack) -> dict[str, str]:
     """The keys of the demonstration team's profiles, made at the first start and kept beside the data."""
-    from corrigenda_cli.demonstration_team import make_team
+    from corrigenda_cli.demonstration_team import make_team_with_profiles
     from corrigenda_cli.local_secrets import write_private
 
     path = stack.directory / "demo-team.json"
     try:
         kept: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        kept = make_team(stack, PROFILES)
+        kept = make_team_with_profiles(stack, PROFILES)
         write_private(path, json.dumps(kept, indent=1) + "\n")
     return kept
 

@@ -17,6 +17,7 @@ from corrigenda_core.persistence.database import Row, Unbounded
 from corrigenda_core.persistence.named_sql import load_sql
 from corrigenda_core.persistence.read_transaction import ReadTransaction
 from corrigenda_core.persistence.row_values import relationship_of
+from corrigenda_core.persistence.shown_store import entity_names_of, entity_names_query
 
 _SQL = "conflicts.sql"
 
@@ -83,18 +84,8 @@ async def read_conflicts(
     wanted |= {one for case in cases.values() for one in _entities_of_keys(case.case)}
     for item in items.values():
         wanted |= {EntityId(one) for one in item.row["details"].get("candidates", "").split()}
-    return ConflictReading(cases=cases, items=items, names=await read_names(transaction, wanted))
-
-
-async def read_names(transaction: ReadTransaction, entity_ids: Collection[EntityId]) -> dict[EntityId, EntityName]:
-    """How entities are shown."""
-    if not entity_ids:
-        return {}
-    query = load_sql(_SQL).query("entity_names_by_id", team_id=transaction.team_id, entity_ids=sorted(entity_ids))
-    return {
-        EntityId(row["entity_id"]): EntityName(entity_id=row["entity_id"], kind=row["kind"], name=row["name"])
-        for row in await transaction.fetch(query)
-    }
+    names = entity_names_of(await transaction.fetch(entity_names_query(transaction.team_id, wanted)))
+    return ConflictReading(cases=cases, items=items, names=names)
 
 
 async def read_relationships(

@@ -14,10 +14,9 @@ from google.protobuf.message import Message
 
 from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.policy.limits import decide_limit, decide_page_size
 
-PAGE_SIZE_DEFAULT = 50
-PAGE_SIZE_MAX = 200
-TOKEN_BYTES_MAX = 1024
+TOKEN_BYTES_MAX = decide_limit("page_token").greatest
 _SEAL_BYTES = 16
 _KEY_BYTES_MIN = 32
 _LENGTH = struct.Struct(">I")
@@ -50,7 +49,7 @@ class PageTokens:
         Raises:
             Refusal: PAGE_TOKEN_MISMATCH if the token is damaged, or was issued for another request or caller.
         """
-        size = min(request.page_size or PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX)
+        size = decide_page_size(request.page_size)
         if not request.page_token:
             return Page(size=size)
         revision, *after = _parts(self._opened(request.page_token, _context(request, caller)))

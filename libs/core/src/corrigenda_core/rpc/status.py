@@ -72,13 +72,6 @@ RETRY_AFTER_SECONDS: dict[Reason, float] = {
 }
 """The reasons for which the same request may succeed later, and when, unless the refusal says it better."""
 
-_CODES_BY_NUMBER = {code.value[0]: code for code in grpc.StatusCode}
-
-
-def code_of(status: status_pb2.Status) -> grpc.StatusCode:
-    """The gRPC code of a status."""
-    return _CODES_BY_NUMBER[status.code]
-
 
 def status_of(refusal: Refusal) -> status_pb2.Status:
     """The status that a refusal is answered with: `ErrorInfo`, then the details that fit its reason."""

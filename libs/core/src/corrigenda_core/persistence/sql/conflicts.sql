@@ -88,15 +88,6 @@ WHERE m.team_id = %(team_id)s AND m.conflict_id = ANY(%(conflict_ids)s) AND m.pr
   AND m.recorded_from <= %(at)s AND m.recorded_to > %(at)s
 ORDER BY m.conflict_id, m.position_id, r.relationship_id;
 
--- name: entity_names_by_id
--- purpose: how entities are shown
--- index: entity_names_pkey
--- lock: none
-SELECT e.entity_id, e.kind, n.name
-FROM entities AS e
-JOIN entity_names AS n ON n.team_id = e.team_id AND n.entity_id = e.entity_id AND n.is_primary
-WHERE e.team_id = %(team_id)s AND e.entity_id = ANY(%(entity_ids)s);
-
 -- name: events_of_case
 -- purpose: a page of a case's events as they were known
 -- index: case_events_conflict_id_idx
