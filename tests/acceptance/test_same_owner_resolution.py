@@ -1,7 +1,7 @@
 """Cases of one owner's conflicts that need no I/O, by the numbers of the same-owner table.
 
-S7, S17, S20, S21 and S22 need the services: concurrency, search, providers and ids. What a planner can show of them is
-here; S16 stands with the normal forms.
+S17 and S20 need search and providers; of S7, S8, S21 and S22 the planners' part is here, one after the other instead of
+at once. S16 stands with the normal forms.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ import pytest
 from corrigenda_core.domain.actors import Actor, ActorKind
 from corrigenda_core.domain.changes import OutcomeKind
 from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.domain.ids import DecisionId
+from corrigenda_core.domain.evidence import SupportDecisionKind
+from corrigenda_core.domain.ids import DecisionId, FragmentId, RelationshipId, SupportId
 from corrigenda_core.domain.items import ItemStatus, ReviewItem
 from corrigenda_core.domain.judging import JudgeAnswer, JudgedSide, JudgeQuestion, Look, Verdict
 from corrigenda_core.domain.predicates import Predicate, SameMomentPolicy
 from corrigenda_core.domain.relationships import ReferenceKind, Relationship, Status
 from corrigenda_core.domain.resolutions import DecisionKind, KeepBoth, KeepExisting, KeepNew
+from corrigenda_core.policy.forgetting import plan_end
 from corrigenda_core.policy.judging import NotAsked, decide_asking, decide_verdict, plan_judgement
 from corrigenda_core.testing.owner_slot import OwnerSlot
-from corrigenda_core.testing.slot_ledger import described
-from corrigenda_core.testing.slots import OWNER, SLOT, day, predicate
+from corrigenda_core.testing.slot_ledger import described, support_of
+from corrigenda_core.testing.slots import OWNER, SLOT, day, predicate, said
 
 COMPETE = predicate(same_moment=SameMomentPolicy.COMPETE)
 JUDGE = Actor(kind=ActorKind.JUDGE, profile_id=OWNER)
@@ -132,6 +134,19 @@ def test_s6_a_sentence_that_says_what_a_third_says_joins_it() -> None:
     ]
     merged = [(r.source_id, r.target_id) for r in slot.view.references if r.kind is ReferenceKind.MERGED_INTO]
     assert sorted(merged) == sorted([(slot.row_id("s0"), third), (slot.row_id("s1"), third)])
+
+
+@pytest.mark.rule("R4.12")
+def test_s7_the_same_text_again_is_one_relationship() -> None:
+    slot = OwnerSlot(predicate())
+    kinds = []
+    for number in range(5):
+        statement = said("main 1 Mar", first=number)[0]
+        support = replace(support_of(statement, fragment="text"), support_id=SupportId(f"support-{number}"))
+        kinds.append(slot.store.place(statement, [support]).outcomes[0].kind)
+    assert kinds == [OutcomeKind.INSERTED, *[OutcomeKind.DUPLICATE] * 4]
+    assert slot.rows() == ["main 1 Mar.. active"]
+    assert len(slot.view.statements) == len(slot.view.supports) == 1
 
 
 @pytest.mark.rule("R4.10")
@@ -314,6 +329,26 @@ def test_s19_an_unsure_judge_is_asked_again_only_after_a_change_or_a_quiet_perio
     slot.place("trunk", corrects="s0")
     assert slot.item().version > item.version
     assert asked(timedelta(days=1)) is None
+
+
+@pytest.mark.rule("R4.16a", "R4.3")
+def test_s21_a_decision_about_evidence_that_is_gone_by_then_is_stale() -> None:
+    slot = slot_of("main 1 Mar", "release 1 Mar", "beta 1 Mar")
+    seen = slot.item()
+    slot.store.switch(SLOT, FragmentId("text-s1"), SupportDecisionKind.REVOKE)
+    refused = refusal_of(slot.resolve, KeepNew(kept_id=slot.row_id("s1")), expected_version=seen.version)
+    assert refused.reason is Reason.STALE_VERSION
+    assert slot.row_id("s1") not in {*slot.item().incoming, *slot.item().opposing}
+    slot.store.switch(SLOT, FragmentId("text-s2"), SupportDecisionKind.REVOKE)
+    refused = refusal_of(slot.store.resolve, seen.item_id, KeepBoth(), expected_version=seen.version)
+    assert refused.reason is Reason.ITEM_NOT_PENDING
+
+
+@pytest.mark.rule("R4.15")
+def test_s22_an_unknown_relationship_is_not_found() -> None:
+    slot = slot_of("main 1 Mar")
+    refused = refusal_of(plan_end, slot.view, slot.context(), RelationshipId("nothing like an id"))
+    assert refused.reason is Reason.RESOURCE_NOT_FOUND
 
 
 @pytest.mark.rule("R4.17")

@@ -302,6 +302,8 @@ def test_v25_what_was_answered_at_a_revision_never_changes() -> None:
         lambda: slot.store.switch(SLOT, FragmentId("text-s1"), SupportDecisionKind.REVOKE),
     ]
     for step in steps:
-        answers[len(slot.store.revisions)] = answer(len(slot.store.revisions))
+        revision = len(slot.store.revisions)
+        answers[revision] = answer(revision), slot.view
         step()
-    assert all(answer(revision) == known for revision, known in answers.items())
+    for revision, known in answers.items():
+        assert (answer(revision), slot.store.view_at(SLOT, revision)) == known

@@ -270,6 +270,9 @@ def test_a_record_of_another_source_is_not_rejected_for_a_record() -> None:
     slot = slot_of("gold 1 Mar !crm", "silver 1 Mar !erp")
     assert refused(slot, KeepExisting(kept_id=slot.row_id("s0"))).reason is Reason.SYSTEM_OF_RECORD
     slot = slot_of("gold 1 Mar !crm", "silver 1 Mar !crm")
+    both = slot.resolve(KeepBoth())
+    assert slot.rows() == ["gold 1 Mar.. active", "silver 1 Mar.. active"]
+    slot.revert(both)
     slot.resolve(KeepNew(kept_id=slot.row_id("s1")))
     assert slot.rows() == ["gold nothing at 1 Mar superseded", "silver 1 Mar.. active"]
 

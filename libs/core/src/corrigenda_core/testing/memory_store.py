@@ -115,6 +115,11 @@ class MemoryStore:
         """The slot as it stands."""
         return self.views(slot)[-1]
 
+    def view_at(self, slot: Slot, revision: int) -> SlotView:
+        """The slot as a revision of the team left it."""
+        made = sum(1 for one in self.revisions[:revision] if one.slot == slot)
+        return self.views(slot)[made]
+
     def item(self, item_id: ItemId) -> ReviewItem:
         """The current version of an item, whatever its status."""
         return self._items[item_id]
