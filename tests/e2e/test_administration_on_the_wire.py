@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -130,3 +131,14 @@ async def test_profiles_of_any_name_are_listed_page_by_page(new_team: NewTeam) -
         if not token:
             break
     assert listed == [names[0], "admin", *names[1:]]
+
+
+async def test_the_ledger_of_a_running_stack_is_verified_by_its_directory(
+    stack: Stack, new_team: NewTeam, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    team = await new_team(profiles=())
+    assert main(["verify-ledger", "--team", team.team_id, "--directory", str(stack.directory)]) == 0
+    assert main(["verify-ledger", "--directory", str(tmp_path)]) == 2
+    assert str(tmp_path) in capsys.readouterr().err
+    kept = (stack.directory / "server.json").read_text(encoding="utf-8")
+    assert not any(password in kept for password in stack.secrets.role_passwords.values())

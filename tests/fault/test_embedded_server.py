@@ -127,6 +127,28 @@ def test_it_is_durable_unless_told_otherwise(directory: Path) -> None:
     assert EmbeddedPostgres(directory)._settings["fsync"] == "on"
 
 
+def test_the_log_holds_nothing_of_what_was_sent(directory: Path) -> None:
+    canary = "zanzibar"
+    failing = (
+        f"SELECT '{canary}'::integer",
+        f"ALTER ROLE nobody_of_this_name PASSWORD '{canary}'",
+        f"INSERT INTO texts VALUES ('{canary}')",
+        f"INSERT INTO texts VALUES ('{canary}', '{canary}')",
+    )
+    with EmbeddedPostgres(directory, fsync=False) as server:
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            connection.execute("CREATE TABLE texts (content text UNIQUE, other text NOT NULL)")
+            connection.execute("INSERT INTO texts VALUES ('zanzibar', '')")
+            for statement in failing:
+                with pytest.raises(psycopg.Error):
+                    connection.execute(statement.encode())
+        logged = server.log_file.read_text(encoding="utf-8")
+    assert "ERROR" in logged
+    quoting = [line for line in logged.splitlines() if canary in line]
+    assert len(quoting) <= 1, "only the server's own sentence about a malformed number quotes it"
+    assert not any(word in logged for word in ("STATEMENT", "DETAIL", "CONTEXT"))
+
+
 def test_a_directory_has_one_owner(directory: Path) -> None:
     with EmbeddedPostgres(directory, fsync=False) as server:
         began = time.monotonic()

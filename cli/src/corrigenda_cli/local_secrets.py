@@ -30,10 +30,19 @@ class LocalSecrets:
     )
 
 
+def load(path: Path) -> LocalSecrets:
+    """The secrets kept at ``path``.
+
+    Raises:
+        FileNotFoundError: none are kept there.
+    """
+    return LocalSecrets(**json.loads(path.read_text(encoding="utf-8")))
+
+
 def load_or_make(path: Path) -> LocalSecrets:
     """The secrets kept at ``path``, made and written there (mode 0600) on first use."""
     try:
-        return LocalSecrets(**json.loads(path.read_text(encoding="utf-8")))
+        return load(path)
     except FileNotFoundError:
         made = LocalSecrets()
         write_private(path, json.dumps(asdict(made), indent=1) + "\n")

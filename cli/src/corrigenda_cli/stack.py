@@ -7,6 +7,7 @@ Started in the order of their dependence, stopped in the reverse order, each by 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -20,9 +21,11 @@ from corrigenda_core.persistence.embedded import EmbeddedPostgres
 from corrigenda_core.persistence.migrate import migrate
 
 from corrigenda_cli.child import Child, start_child
-from corrigenda_cli.local_secrets import LocalSecrets, load_or_make
+from corrigenda_cli.local_secrets import LocalSecrets, load, load_or_make, write_private
 
 Say = Callable[[str], None]
+
+SECRETS_FILE, SERVER_FILE = "secrets.json", "server.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +52,17 @@ def role_url(url: str, role: str, password: str) -> str:
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit(parts._replace(netloc=f"{quote(role)}:{quote(password)}@{host}"))
+
+
+def kept_role_url(directory: Path, role: str) -> str:
+    """The URL of a role on the server of a stack that runs in ``directory`` on this machine.
+
+    Raises:
+        FileNotFoundError: there is no such stack.
+    """
+    server: dict[str, str] = json.loads((directory / SERVER_FILE).read_text(encoding="utf-8"))
+    secrets = load(directory / SECRETS_FILE)
+    return role_url(server["url"], role, secrets.role_passwords[role])
 
 
 @dataclass(kw_only=True)
@@ -118,7 +132,7 @@ class Stack:
 
     async def _start(self) -> None:
         self.logs.mkdir(parents=True, exist_ok=True)
-        self.secrets = load_or_make(self.directory / "secrets.json")
+        self.secrets = load_or_make(self.directory / SECRETS_FILE)
         if self.database_url is None:
             self.say("starting PostgreSQL")
             server = EmbeddedPostgres(
@@ -127,6 +141,9 @@ class Stack:
             self.admin_url = (await self._exit.enter_async_context(server)).url
         else:
             self.admin_url = self.database_url
+        parts = urlsplit(self.admin_url)
+        where = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+        write_private(self.directory / SERVER_FILE, json.dumps({"url": where}) + "\n")
         self.say("bringing the schema up to date")
         await asyncio.to_thread(migrate, self.admin_url, role_passwords=self.secrets.role_passwords)
         self._exit.push_async_callback(self._stop_children)

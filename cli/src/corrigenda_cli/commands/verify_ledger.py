@@ -8,6 +8,7 @@ import os
 import sys
 import uuid
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from corrigenda_core.persistence.ledger_verification import LedgerReport
 
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
+ROLE = "corrigenda_auditor"
 EXIT_VERIFIED, EXIT_NOT_VERIFIED, EXIT_CANNOT_TELL = 0, 1, 2
 
 
@@ -29,9 +31,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--team", type=_team_id, metavar="ID", help="one team (default: all)")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     parser.add_argument(
+        "--directory",
+        type=Path,
+        metavar="DIR",
+        help="the directory of a stack that `corrigenda up` runs on this machine, instead of a URL",
+    )
+    parser.add_argument(
         "--database-url",
         default=os.environ.get(URL_VARIABLE, ""),
-        help=f"URL of the role corrigenda_auditor (default: {URL_VARIABLE})",
+        help=f"URL of the role {ROLE} (default: {URL_VARIABLE})",
     )
     parser.set_defaults(run=run)
 
@@ -40,12 +48,20 @@ def run(options: argparse.Namespace) -> int:
     """Verifies, prints the report, returns the exit status."""
     import psycopg
 
-    if not options.database_url:
-        return _cannot_tell(f"set {URL_VARIABLE} or give --database-url: the URL of the role corrigenda_auditor")
+    from corrigenda_cli.stack import kept_role_url
+
+    url = options.database_url
+    if options.directory is not None:
+        try:
+            url = kept_role_url(options.directory, ROLE)
+        except FileNotFoundError:
+            return _cannot_tell(f"no stack has run in {options.directory}")
+    if not url:
+        return _cannot_tell(f"set {URL_VARIABLE} or give --directory or --database-url, the URL of the role {ROLE}")
     try:
-        with psycopg.connect(options.database_url, autocommit=True) as connection:
+        with psycopg.connect(url, autocommit=True) as connection:
             if not _sees_every_team(connection):
-                return _cannot_tell("this role does not see every team; connect as corrigenda_auditor")
+                return _cannot_tell(f"this role does not see every team; connect as {ROLE}")
             reports = _verify(connection, options.team)
     except psycopg.Error as problem:
         return _cannot_tell(str(problem).strip())

@@ -277,6 +277,9 @@ def _settings(*, fsync: bool, more: Mapping[str, str]) -> dict[str, str]:
         "password_encryption": "scram-sha-256",
         "timezone": "UTC",
         "log_timezone": "UTC",
+        # What a failing statement held, a text or a password, is for whoever sent it and not for a file.
+        "log_error_verbosity": "terse",
+        "log_min_error_statement": "panic",
         "lc_messages": "C",
         "fsync": durable,
         "full_page_writes": durable,
