@@ -395,6 +395,15 @@ def test_what_a_resolution_ends_leaves_the_other_cases_that_it_was_in() -> None:
     assert len({event.event_id for event in plan.changes.case_events}) == 2
 
 
+@pytest.mark.rule("R7.8")
+def test_a_case_that_loses_nobody_stays_as_it_is() -> None:
+    state, apart = view(THREE), view([row("r5", "e", "beta"), row("r6", "f", "beta", polarity="-")])
+    (case,), (other,) = (plan_case_effects(each, context()).cases for each in (state, apart))
+    at = context(12, NOW + timedelta(days=7))
+    alone = plan_case_review(case_view(state, case), at)
+    assert plan_case_review(case_view(state, case), at, [case_view(apart, other)]) == alone
+
+
 ROWS = st.lists(
     st.builds(
         row,

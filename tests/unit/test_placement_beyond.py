@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 from corrigenda_core.domain.changes import CaseEffect, Changes, OutcomeKind
 from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.domain.ids import EntityId, PredicateKey, ProfileId
+from corrigenda_core.domain.ids import EntityId, PredicateKey, ProfileId, SupportId
 from corrigenda_core.domain.objects import Slot
-from corrigenda_core.domain.predicates import SameMomentPolicy
+from corrigenda_core.domain.predicates import Cardinality, SameMomentPolicy
 from corrigenda_core.domain.relationships import ReferenceKind, Relationship
 from corrigenda_core.domain.submissions import CorrectionTarget
 from corrigenda_core.policy.case_side import plan_case_side
 from corrigenda_core.policy.placement import plan_placement
 from corrigenda_core.policy.refold import plan_refold
-from corrigenda_core.testing.slot_ledger import SlotLedger, support_of
+from corrigenda_core.testing.slot_ledger import SlotLedger, described, support_of
 from corrigenda_core.testing.slots import OWNER, predicate, said
 
 BOB, EVE = ProfileId("bob"), ProfileId("eve")
@@ -115,6 +115,30 @@ def test_an_own_relationship_is_corrected_and_its_case_follows() -> None:
     assert changes.outcomes[0].kind is OutcomeKind.CORRECTED
     assert changes.outcomes[0].case_effect is CaseEffect.JOINS_CASE
     assert changes.cases[0].version == version + 1
+
+
+def test_a_correction_leaves_one_case_and_opens_another() -> None:
+    ledger = SlotLedger(predicate(cardinality=Cardinality.MANY))
+    place(ledger, "main 1 Jan", OWNER)
+    place(ledger, "-main 1 Jan", BOB)
+    place(ledger, "-release 1 Jan", BOB)
+    (left,) = ledger.view.cases
+    changes = place(ledger, "release", OWNER, names=ledger.row("s0"))
+    (outcome,) = changes.outcomes
+    assert outcome.case_effect is CaseEffect.OPENS_CASE
+    assert {case.conflict_id for case in changes.cases} == {left.conflict_id, outcome.conflict_id}
+
+
+def test_a_support_of_no_statement_changes_nothing_of_a_placement() -> None:
+    plain, supported = SlotLedger(predicate()), SlotLedger(predicate())
+    for ledger in (plain, supported):
+        place(ledger, "main 1 Jan", OWNER)
+    aside = replace(support_of(said("main 1 Jan")[0]), support_id=SupportId("aside"), statement_id=None)
+    view = replace(supported.view, supports=(*supported.view.supports, aside))
+    statement = said("release 1 Mar", first=1)[0]
+    context = supported.context(OWNER)
+    planned = plan_placement(view, context, [statement], [support_of(statement)], {}, ())
+    assert described(planned.relationships) == described(place(plain, "release 1 Mar", OWNER).relationships)
 
 
 def test_any_change_of_rows_refreshes_their_case() -> None:

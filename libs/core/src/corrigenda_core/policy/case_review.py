@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from corrigenda_core.domain.actors import SYSTEM_REVIEWER
 from corrigenda_core.domain.cases import CaseAction, CaseEvent, CaseStatus, ConflictCase
@@ -89,6 +90,8 @@ def plan_case_review(view: CaseView, context: PlanContext, others: Sequence[Case
             changes = _dismissing(view.case, now.case, context, decision, evaluation.policy)
         case KeepOpen():
             changes = _with_followed(followed, Changes())
+        case _:
+            assert_never(evaluation.decision)
     return ReviewPlan(snapshot=snapshot, evaluation=evaluation, changes=changes)
 
 
