@@ -25,6 +25,7 @@ from corrigenda_cli.local_secrets import LocalSecrets, load, load_or_make, write
 
 Say = Callable[[str], None]
 
+_NOT_INHERITED = ("CORRIGENDA_DATABASE", "CORRIGENDA_KEY_PEPPER", "CORRIGENDA_PAGE_TOKEN_KEY", "CORRIGENDA_PASSWORD")
 SECRETS_FILE, SERVER_FILE = "secrets.json", "server.json"
 
 
@@ -162,12 +163,13 @@ class Stack:
                 await child.stop()
 
     def _environment(self, spec: ProcessSpec) -> dict[str, str]:
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("CORRIGENDA_DATABASE")}
-        environment |= {
-            "CORRIGENDA_DATABASE_URL": self.url(spec.role),
-            "CORRIGENDA_KEY_PEPPER": self.secrets.key_pepper,
-            "CORRIGENDA_PAGE_TOKEN_KEY": self.secrets.page_token_key,
-        }
+        """What a process sees: of the secrets, its own role's password, and those of keys and tokens if it serves."""
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(_NOT_INHERITED)}
+        environment["CORRIGENDA_DATABASE_URL"] = self.url(spec.role)
         if spec.port is not None:
-            environment["CORRIGENDA_LISTEN"] = f"127.0.0.1:{0 if self.free_ports else spec.port}"
+            environment |= {
+                "CORRIGENDA_LISTEN": f"127.0.0.1:{0 if self.free_ports else spec.port}",
+                "CORRIGENDA_KEY_PEPPER": self.secrets.key_pepper,
+                "CORRIGENDA_PAGE_TOKEN_KEY": self.secrets.page_token_key,
+            }
         return environment

@@ -279,7 +279,7 @@ COMMENT ON COLUMN statements.statement_id IS 'the observation';
 COMMENT ON COLUMN statements.stated_start IS 'the owner''s own start, which a decision may use';
 COMMENT ON COLUMN statements.sequence IS 'order of recording in the team: 1000 * revision + ordinal of the observation';
 COMMENT ON COLUMN statements.record IS 'of a system of record';
-COMMENT ON COLUMN statements.source IS 'what makes the same text the same source; NULL: nothing';
+COMMENT ON COLUMN statements.source IS 'the one source that its texts declare; NULL: none, or several';
 
 CREATE TABLE verification_events (
     team_id UUID NOT NULL,

@@ -228,7 +228,7 @@ class Placing:
             record=any(
                 self.fragments[index].source_type is SourceType.SYSTEM_RECORD for index in self.bound.cited_indexes
             ),
-            source=" ".join(sorted({support.fragment_id for support in supports})),
+            source=_source(supports),
         )
 
     def _supports(self, finding: Finding) -> tuple[Support, ...]:
@@ -334,6 +334,12 @@ def _opposing(outcome: PlacementOutcome, case: ConflictCase | None) -> list[Rela
         if all(member.relationship_id != outcome.relationship_id for member in position.members)
         for member in position.members
     ]
+
+
+def _source(supports: Sequence[Support]) -> str | None:
+    """The one source that the cited texts declare: a later record of it is known by that."""
+    declared = {support.source_key or support.source_group for support in supports}
+    return declared.pop() if len(declared) == 1 else None
 
 
 def _start_window(finding: Finding, indexes: Collection[int]) -> StartWindow | None:

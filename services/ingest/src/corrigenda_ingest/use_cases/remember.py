@@ -28,6 +28,7 @@ from corrigenda_core.ports.providers import VerifierAnswer
 from corrigenda_core.providers.validation import ValidatedVerifier
 
 from corrigenda_ingest.binding import bound_submission
+from corrigenda_ingest.computing import computed
 from corrigenda_ingest.placing import Verification
 from corrigenda_ingest.planning import SubmissionPlanner
 from corrigenda_ingest.preparation import prepared_submission
@@ -100,7 +101,8 @@ class Remember:
         Raises:
             Refusal: nothing was stored; the comment of the RPC lists the reasons.
         """
-        prepared = prepared_submission(submission)
+        size = sum(len(item.content) for item in submission.evidence)
+        prepared = await computed(size, lambda: prepared_submission(submission))
         queries = fact_queries(caller, prepared)
         ids = self._new_ids()
         outside = await self._look_outside(caller, prepared, queries, ids, idempotency, deadline)
@@ -122,10 +124,10 @@ class Remember:
             )
             looks = looks_of(caller.team_id, planner.bound(), prepared)
             answers = await _answers(transaction, looks, guessed)
-            planned = planner.planned(
-                {look.slot: look.view(answers, facts) for look in looks},
-                {look.slot: look.texts(answers) for look in looks},
-            )
+            views = {look.slot: look.view(answers, facts) for look in looks}
+            texts = {look.slot: look.texts(answers) for look in looks}
+            compared = sum(len(text) for of_slot in texts.values() for _, text in of_slot)
+            planned = await computed(compared, lambda: planner.planned(views, texts))
             answer = present(planned, facts)
             versions = CaseRowVersions()
             for look in looks:

@@ -163,7 +163,7 @@ statements = team_table(
     optional("stated_start", INSTANT, "the owner's own start, which a decision may use"),
     required("sequence", BigInteger, "order of recording in the team: 1000 * revision + ordinal of the observation"),
     required("record", Boolean, "of a system of record"),
-    optional("source", Text, "what makes the same text the same source; NULL: nothing"),
+    optional("source", Text, "the one source that its texts declare; NULL: none, or several"),
     *ledgered(),
     CheckConstraint("sequence > 0", name="sequence"),
     CheckConstraint(f"octet_length(scope) <= {SCOPE_MAX_BYTES}", name="scope"),
