@@ -59,6 +59,7 @@ def write_rows(sample: SampleTeam, rows: list[Row], owner_of: Callable[[int], ob
 
 MAIN, RELEASE = False, True
 VIOLATION = errors.ExclusionViolation.sqlstate
+EVENT = {"event": True, "slot_exclusive": False}
 
 OWNERS_ROWS: list[tuple[str, list[Row], str | None]] = [
     ("two values at once", [Row(MAIN, between(JANUARY, MAY)), Row(RELEASE, between(MARCH, JULY))], VIOLATION),
@@ -74,6 +75,22 @@ OWNERS_ROWS: list[tuple[str, list[Row], str | None]] = [
     ("two scopes", [Row(MAIN, {}), Row(RELEASE, {"scope": "elsewhere"})], None),
     ("cardinality many", [Row(MAIN, {"slot_exclusive": False}), Row(RELEASE, {"slot_exclusive": False})], None),
     ("opposite polarity", [Row(MAIN, {}), Row(MAIN, {"polarity": "-"})], VIOLATION),
+    (
+        "an event and its denial",
+        [
+            Row(MAIN, between(JANUARY, "infinity", **EVENT)),
+            Row(MAIN, between(JANUARY, "infinity", **EVENT, polarity="-")),
+        ],
+        VIOLATION,
+    ),
+    (
+        "an event and the denial of another",
+        [
+            Row(MAIN, between(JANUARY, "infinity", **EVENT)),
+            Row(MAIN, between(MARCH, "infinity", **EVENT, polarity="-")),
+        ],
+        None,
+    ),
     (
         "opposite polarity, cardinality many",
         [Row(MAIN, {"slot_exclusive": False}), Row(MAIN, {"slot_exclusive": False, "polarity": "-"})],

@@ -67,6 +67,7 @@ def row(
     status: Status = Status.ACTIVE,
     polarity: str = "+",
     exclusive: bool = True,
+    event: bool = False,
     record: bool = False,
     slot: Slot = SLOT,
 ) -> Relationship:
@@ -81,7 +82,8 @@ def row(
         start_basis=TimeBasis.EVIDENCE_TIME if start else TimeBasis.RECORDED_FALLBACK,
         status=status,
         record=record,
-        slot_exclusive=exclusive,
+        slot_exclusive=exclusive and not event,
+        event=event,
         revision=1,
         recorded_at=BEGINNING,
         first_recorded_at=BEGINNING,
@@ -118,6 +120,13 @@ MAIN = row("r1", "a", "main")
 RELEASE = row("r2", "b", "release", day("03-01"))
 
 
+HAPPENED = row("r1", "a", "main", day("03-01"), event=True)
+
+
+def denied(start: Instant | None) -> Relationship:
+    return row("r2", "b", "main", start, polarity="-", event=True)
+
+
 def opened(state: SlotView) -> ConflictCase:
     (case,) = plan_case_effects(state, context()).cases
     return case
@@ -137,6 +146,9 @@ def opened(state: SlotView) -> ConflictCase:
         pytest.param([row("r1", "a", "x", end=day("09-01")), row("r2", "b", "y", day("09-01"))], None, id="touching"),
         pytest.param([row("r1", "a", "x", status=Status.SUPERSEDED), RELEASE], None, id="superseded takes no part"),
         pytest.param([row("r1", "a", "x", exclusive=False), RELEASE], None, id="many values may hold"),
+        pytest.param([HAPPENED, denied(day("03-01"))], CaseKind.POLARITY, id="an event denied"),
+        pytest.param([HAPPENED, denied(day("03-02"))], None, id="an event of another day"),
+        pytest.param([HAPPENED, denied(None)], None, id="an event of an unknown day"),
         pytest.param(
             [MAIN, row("r2", "b", "release", slot=replace(SLOT, scope="eu"))], None, id="another scope is another slot"
         ),
@@ -259,6 +271,14 @@ def test_an_answer_needs_the_live_case_its_version_and_its_subject(
         pytest.param(row("r2", "b", "main"), MAIN, False, ReferenceKind.CONFIRMS, id="same value"),
         pytest.param(RELEASE, row("r1", "a", "x", end=day("05-01")), False, None, id="ended before now"),
         pytest.param(RELEASE, row("r1", "b", "main"), True, None, id="one's own row is no other's"),
+        pytest.param(
+            replace(HAPPENED, relationship_id=RelationshipId("r2"), owner_id=ProfileId("b")),
+            HAPPENED,
+            False,
+            ReferenceKind.CONFIRMS,
+            id="the same event",
+        ),
+        pytest.param(row("r2", "b", "main", day("03-02"), event=True), HAPPENED, False, None, id="another day's event"),
     ],
 )
 def test_a_placement_refers_to_what_others_say(

@@ -1,12 +1,13 @@
 """Interval algebra with ends that may be unknown, and the times that count for a statement."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import PredicateKey
-from corrigenda_core.domain.predicates import Predicate, StartGranularity, SupersessionBasis
+from corrigenda_core.domain.predicates import Predicate, RelationshipKind, StartGranularity, SupersessionBasis
 from corrigenda_core.domain.relationships import Status
 from corrigenda_core.domain.time import (
     EARLIEST,
@@ -361,6 +362,15 @@ def test_granularity_day_makes_starts_calendar_days_of_the_zone(named: WholeInte
     start = known_start(times, predicate(EVIDENCE, StartGranularity.DAY), BERLIN)
     assert start == KnownBound(at=expected.start, whole=expected, basis=TimeBasis.EVIDENCE_TIME)
     assert known_end(times, predicate(EVIDENCE, StartGranularity.DAY)) == known_end(times, predicate(EVIDENCE))
+
+
+@pytest.mark.rule("R4.11")
+def test_an_event_starts_on_its_calendar_day_whatever_its_granularity() -> None:
+    at = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
+    event = replace(predicate(STATED), kind=RelationshipKind.EVENT)
+    start = known_start(StatementTimes(valid_from=at), event, BERLIN)
+    whole_day = WholeInterval(start=local_day(2, 3), end=local_day(3, 3))
+    assert start == KnownBound(at=whole_day.start, whole=whole_day, basis=TimeBasis.STATED_TIME)
 
 
 def test_granularity_day_makes_no_start_where_there_is_none() -> None:

@@ -2,8 +2,8 @@ CREATE FUNCTION keep_relationships_history() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN
     IF TG_OP = 'UPDATE' THEN
-        IF (NEW.team_id, NEW.relationship_id, NEW.owner_id, NEW.first_recorded_at)
-            IS DISTINCT FROM (OLD.team_id, OLD.relationship_id, OLD.owner_id, OLD.first_recorded_at)
+        IF (NEW.team_id, NEW.relationship_id, NEW.owner_id, NEW.event, NEW.first_recorded_at)
+            IS DISTINCT FROM (OLD.team_id, OLD.relationship_id, OLD.owner_id, OLD.event, OLD.first_recorded_at)
             OR NEW.revision <= OLD.revision OR NEW.recorded_at <= OLD.recorded_at
             OR NEW.version <> OLD.version + 1
         THEN
@@ -23,14 +23,14 @@ BEGIN
     INSERT INTO public.relationships_history (
         team_id, relationship_id, version, owner_id, subject_id, predicate, scope, object_entity_id, value_type,
         value_canonical, value_unit, value_display, object_key, polarity, status, tier, facet, valid_from, valid_to,
-        valid_from_basis, valid_to_basis, record, slot_exclusive, first_recorded_at, revision, recorded_from,
+        valid_from_basis, valid_to_basis, record, slot_exclusive, event, first_recorded_at, revision, recorded_from,
         recorded_to
     ) VALUES (
         NEW.team_id, NEW.relationship_id, NEW.version, NEW.owner_id, NEW.subject_id, NEW.predicate, NEW.scope,
         NEW.object_entity_id, NEW.value_type, NEW.value_canonical, NEW.value_unit, NEW.value_display, NEW.object_key,
         NEW.polarity, NEW.status, NEW.tier, NEW.facet, NEW.valid_from, NEW.valid_to, NEW.valid_from_basis,
-        NEW.valid_to_basis, NEW.record, NEW.slot_exclusive, NEW.first_recorded_at, NEW.revision, NEW.recorded_at,
-        'infinity'
+        NEW.valid_to_basis, NEW.record, NEW.slot_exclusive, NEW.event, NEW.first_recorded_at, NEW.revision,
+        NEW.recorded_at, 'infinity'
     );
     RETURN NULL;
 END

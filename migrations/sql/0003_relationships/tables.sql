@@ -78,6 +78,7 @@ CREATE TABLE relationships_history (
     valid_to_basis TEXT,
     record BOOLEAN NOT NULL,
     slot_exclusive BOOLEAN NOT NULL,
+    event BOOLEAN NOT NULL,
     first_recorded_at TIMESTAMP WITH TIME ZONE NOT NULL,
     revision BIGINT NOT NULL,
     recorded_from TIMESTAMP WITH TIME ZONE NOT NULL,
@@ -234,6 +235,7 @@ CREATE TABLE relationships (
     valid_to_basis TEXT,
     record BOOLEAN NOT NULL,
     slot_exclusive BOOLEAN NOT NULL,
+    event BOOLEAN NOT NULL,
     first_recorded_at TIMESTAMP WITH TIME ZONE NOT NULL,
     revision BIGINT NOT NULL,
     recorded_at TIMESTAMP WITH TIME ZONE NOT NULL,
@@ -258,7 +260,8 @@ CREATE TABLE relationships (
     CONSTRAINT relationships_team_id_object_entity_id_fkey FOREIGN KEY(team_id, object_entity_id) REFERENCES entities (team_id, entity_id),
     CONSTRAINT relationships_team_id_predicate_fkey FOREIGN KEY(team_id, predicate) REFERENCES predicates (team_id, predicate),
     CONSTRAINT relationships_one_value_in_force_excl EXCLUDE USING gist (team_id WITH =, owner_id WITH =, subject_id WITH =, predicate WITH =, scope WITH =, facet WITH =, tstzrange(valid_from, valid_to) WITH &&) WHERE (slot_exclusive AND polarity = '+' AND status IN ('active', 'superseded')) DEFERRABLE INITIALLY DEFERRED,
-    CONSTRAINT relationships_opposite_polarity_excl EXCLUDE USING gist (team_id WITH =, owner_id WITH =, subject_id WITH =, predicate WITH =, scope WITH =, facet WITH =, object_key WITH =, polarity WITH <>, tstzrange(valid_from, valid_to) WITH &&) WHERE (status IN ('active', 'superseded')) DEFERRABLE INITIALLY DEFERRED,
+    CONSTRAINT relationships_opposite_polarity_excl EXCLUDE USING gist (team_id WITH =, owner_id WITH =, subject_id WITH =, predicate WITH =, scope WITH =, facet WITH =, object_key WITH =, polarity WITH <>, tstzrange(valid_from, valid_to) WITH &&) WHERE (NOT event AND status IN ('active', 'superseded')) DEFERRABLE INITIALLY DEFERRED,
+    CONSTRAINT relationships_denied_event_excl EXCLUDE USING gist (team_id WITH =, owner_id WITH =, subject_id WITH =, predicate WITH =, scope WITH =, facet WITH =, object_key WITH =, polarity WITH <>, valid_from WITH =) WHERE (event AND valid_from < valid_to AND status IN ('active', 'superseded')) DEFERRABLE INITIALLY DEFERRED,
     CONSTRAINT relationships_one_row_per_start_excl EXCLUDE USING btree (team_id WITH =, owner_id WITH =, subject_id WITH =, predicate WITH =, scope WITH =, facet WITH =, object_key WITH =, polarity WITH =, valid_from WITH =) WHERE (valid_from < valid_to AND status IN ('active', 'superseded')) DEFERRABLE INITIALLY DEFERRED
 );
 
@@ -273,6 +276,7 @@ COMMENT ON INDEX relationships_slot_idx IS 'all owners'' rows of a slot: placeme
 COMMENT ON TABLE relationships IS 'The current version of one owner''s episode.';
 COMMENT ON COLUMN relationships.record IS 'of a system of record';
 COMMENT ON COLUMN relationships.slot_exclusive IS 'a cardinality-one state: two values may not be in force at once';
+COMMENT ON COLUMN relationships.event IS 'of an event: its contradiction is what is denied of the same start';
 
 CREATE TABLE carriages (
     team_id UUID NOT NULL,

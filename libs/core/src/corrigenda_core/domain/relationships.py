@@ -81,7 +81,8 @@ class Relationship:
 
     ``recorded_at`` and ``revision`` are those of this version; ``first_recorded_at`` is that of the row.
     ``record`` marks a system of record. ``slot_exclusive`` says whether two values may not be in force in its slot at
-    once (a cardinality-one state): the database's exclusion constraint reads it.
+    once (a cardinality-one state): the database's exclusion constraint reads it. ``event`` says that the row tells of
+    what happened on the day of its start, and of no other day.
     """
 
     relationship_id: RelationshipId
@@ -98,6 +99,7 @@ class Relationship:
     tier: Tier = Tier.CANDIDATE
     record: bool = False
     slot_exclusive: bool = True
+    event: bool = False
     revision: int
     recorded_at: Instant
     first_recorded_at: Instant

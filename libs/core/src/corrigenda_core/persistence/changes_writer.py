@@ -173,6 +173,7 @@ class ChangesWriter:
             "valid_to_basis": row.end_basis,
             "record": row.record,
             "slot_exclusive": row.slot_exclusive,
+            "event": row.event,
             "first_recorded_at": row.first_recorded_at,
         }
         prior = None if row.version == 1 else row.version - 1

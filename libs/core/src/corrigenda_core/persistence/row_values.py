@@ -92,6 +92,7 @@ def relationship_of(row: Row) -> Relationship:
         tier=Tier(row["tier"]),
         record=row["record"],
         slot_exclusive=row["slot_exclusive"],
+        event=row["event"],
         revision=row["revision"],
         recorded_at=row["recorded_at"],
         first_recorded_at=row["first_recorded_at"],

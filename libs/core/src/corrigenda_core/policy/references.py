@@ -9,7 +9,7 @@ from corrigenda_core.domain.ids import ReferenceId, RelationshipId
 from corrigenda_core.domain.relationships import CrossReference, ReferenceKind, Relationship
 from corrigenda_core.domain.slots import PlanContext, SlotView
 from corrigenda_core.domain.time import Instant, Interval, TimeBasis
-from corrigenda_core.policy.exclusion import is_common_from, is_excluding_from
+from corrigenda_core.policy.exclusion import is_common_from, is_excluding_from, is_of_two_days
 from corrigenda_core.policy.validity import is_living
 
 
@@ -69,6 +69,7 @@ def _kind(row: Relationship, other: Relationship, *, named: bool, now: Instant) 
     if named or is_excluding_from(row, other, now):
         return ReferenceKind.CORRECTS if named or _is_later(row, other) else ReferenceKind.CHALLENGES
     same = row.slot == other.slot and row.object.key == other.object.key and row.polarity is other.polarity
+    same = same and not is_of_two_days(row, other)
     return ReferenceKind.CONFIRMS if same and is_common_from(row, other, now) else None
 
 

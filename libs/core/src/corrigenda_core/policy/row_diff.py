@@ -9,6 +9,7 @@ from typing import assert_never
 from corrigenda_core.domain.decisions import RemovalReason
 from corrigenda_core.domain.evidence import Support
 from corrigenda_core.domain.ids import DecisionId, ProfileId, RelationshipId, StatementId, TransitionId
+from corrigenda_core.domain.predicates import RelationshipKind
 from corrigenda_core.domain.relationships import (
     Carriage,
     Closing,
@@ -159,6 +160,7 @@ class _RowDiff:
             validity=Interval(),
             status=Status.NEEDS_REVIEW,
             slot_exclusive=is_slot_exclusive(self._view.predicate),
+            event=self._view.predicate.kind is RelationshipKind.EVENT,
             revision=self._context.moment.revision,
             recorded_at=self._context.moment.at,
             first_recorded_at=self._context.moment.at,

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 
 from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.domain.predicates import Predicate, StartGranularity, SupersessionBasis
+from corrigenda_core.domain.predicates import Predicate, RelationshipKind, StartGranularity, SupersessionBasis
 from corrigenda_core.domain.relationships import LIVING_STATUSES, Status
 from corrigenda_core.domain.time import (
     EARLIEST,
@@ -195,17 +195,22 @@ def known_start(times: StatementTimes, predicate: Predicate, zone: tzinfo) -> Kn
     """The start that counts under the predicate's basis (R4.9), the most trusted that there is.
 
     A verified start bound; else, from `stated_time` on, the owner's ``valid_from``; else, with `observed_time`, the
-    earliest observation of the cited evidence. With granularity `day` it is the whole calendar day, or run of days,
-    of the team's ``zone``.
+    earliest observation of the cited evidence. With granularity `day`, and for an event always, it is the whole
+    calendar day, or run of days, of the team's ``zone``.
     """
     start = _verified(times.bounds, Side.START)
     if start is None and predicate.basis in _COUNTS_STATED and times.valid_from is not None:
         start = _at_instant(times.valid_from, TimeBasis.STATED_TIME)
     if start is None and predicate.basis is SupersessionBasis.OBSERVED_TIME and times.occurred_ats:
         start = _at_instant(min(times.occurred_ats), TimeBasis.OBSERVED_TIME)
-    if start is not None and predicate.granularity is StartGranularity.DAY:
+    if start is not None and is_starting_on_days(predicate):
         return _on_calendar_days(start, zone)
     return start
+
+
+def is_starting_on_days(predicate: Predicate) -> bool:
+    """Whether starts are calendar days: where the predicate says so, and for events, which meet on their day."""
+    return predicate.kind is RelationshipKind.EVENT or predicate.granularity is StartGranularity.DAY
 
 
 def known_end(times: StatementTimes, predicate: Predicate) -> KnownBound | None:

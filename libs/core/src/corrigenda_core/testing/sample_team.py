@@ -120,6 +120,7 @@ class SampleTeam:
             "valid_to": "infinity",
             "record": False,
             "slot_exclusive": True,
+            "event": False,
             "first_recorded_at": self.recorded_at,
         }
         row |= values

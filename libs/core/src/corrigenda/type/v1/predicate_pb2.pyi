@@ -204,7 +204,9 @@ class PredicateDefinition(_message.Message):
     same_moment_policy: Global___SameMomentPolicy.ValueType
     """What happens to values of one owner that cannot be ordered. Unspecified: `hold`."""
     start_granularity: Global___StartGranularity.ValueType
-    """Whether starts are instants or calendar days of the team's zone. Unspecified: `instant`."""
+    """Whether starts are instants or calendar days of the team's zone; those of an event are always days. Unspecified:
+    `instant`.
+    """
     pii_class: _builtins.str
     """Class of personal data, at most 64 code points; stored and shown. Default: none."""
     review_after_days: _builtins.int

@@ -77,7 +77,7 @@ ORDER BY p.conflict_id, p.position_key;
 SELECT m.conflict_id, m.position_id, m.relationship_version, r.relationship_id, r.version, r.owner_id, r.subject_id,
        r.predicate, r.scope, r.facet, r.object_entity_id, r.value_type, r.value_canonical, r.value_unit,
        r.value_display, r.polarity, r.valid_from, r.valid_to, r.valid_from = r.valid_to AS closed_to_nothing,
-       r.valid_from_basis, r.valid_to_basis, r.status, r.tier, r.record, r.slot_exclusive, r.revision,
+       r.valid_from_basis, r.valid_to_basis, r.status, r.tier, r.record, r.slot_exclusive, r.event, r.revision,
        r.recorded_from AS recorded_at, r.first_recorded_at, f.name AS owner_name
 FROM case_members_history AS m
 JOIN relationships_history AS r
@@ -129,7 +129,7 @@ WHERE i.team_id = %(team_id)s AND i.item_id = ANY(%(item_ids)s)
 SELECT r.relationship_id, r.version, r.owner_id, r.subject_id, r.predicate, r.scope, r.facet, r.object_entity_id,
        r.value_type, r.value_canonical, r.value_unit, r.value_display, r.polarity, r.valid_from, r.valid_to,
        r.valid_from = r.valid_to AS closed_to_nothing, r.valid_from_basis, r.valid_to_basis, r.status, r.tier,
-       r.record, r.slot_exclusive, r.revision, r.recorded_from AS recorded_at, r.first_recorded_at,
+       r.record, r.slot_exclusive, r.event, r.revision, r.recorded_from AS recorded_at, r.first_recorded_at,
        f.name AS owner_name
 FROM relationships_history AS r
 JOIN profiles AS f ON f.team_id = r.team_id AND f.profile_id = r.owner_id

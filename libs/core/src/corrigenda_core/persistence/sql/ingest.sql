@@ -102,7 +102,7 @@ WHERE k.team_id = %(team_id)s AND k.conflict_id = ANY(%(conflict_ids)s);
 SELECT r.relationship_id, r.version, r.owner_id, r.subject_id, r.predicate, r.scope, r.facet, r.object_entity_id,
        r.value_type, r.value_canonical, r.value_unit, r.value_display, r.polarity, r.valid_from, r.valid_to,
        r.valid_from = r.valid_to AS closed_to_nothing, r.valid_from_basis, r.valid_to_basis, r.status, r.tier, r.record,
-       r.slot_exclusive, r.revision, r.recorded_at, r.first_recorded_at
+       r.slot_exclusive, r.event, r.revision, r.recorded_at, r.first_recorded_at
 FROM relationships AS r
 WHERE r.team_id = %(team_id)s AND r.relationship_id = ANY(%(relationship_ids)s);
 

@@ -91,7 +91,7 @@ WHERE i.team_id = %(team_id)s AND i.consumed_at = 'infinity';
 SELECT s.fragment_id, s.support_id, s.span_starts, s.span_ends, d.authority, h.relationship_id, h.version, h.owner_id,
        h.subject_id, h.predicate, h.scope, h.facet, h.object_entity_id, h.value_type, h.value_canonical, h.value_unit,
        h.value_display, h.polarity, h.valid_from, h.valid_to, h.valid_from = h.valid_to AS closed_to_nothing,
-       h.valid_from_basis, h.valid_to_basis, h.status, h.tier, h.record, h.slot_exclusive, h.revision,
+       h.valid_from_basis, h.valid_to_basis, h.status, h.tier, h.record, h.slot_exclusive, h.event, h.revision,
        h.recorded_from AS recorded_at, h.first_recorded_at
 FROM supports AS s
 CROSS JOIN LATERAL (
@@ -198,7 +198,7 @@ ORDER BY p.conflict_id, p.first_seen_at, p.position_key;
 SELECT m.conflict_id, m.position_id, m.relationship_version, h.relationship_id, h.version, h.owner_id, h.subject_id,
        h.predicate, h.scope, h.facet, h.object_entity_id, h.value_type, h.value_canonical, h.value_unit,
        h.value_display, h.polarity, h.valid_from, h.valid_to, h.valid_from = h.valid_to AS closed_to_nothing,
-       h.valid_from_basis, h.valid_to_basis, h.status, h.tier, h.record, h.slot_exclusive, h.revision,
+       h.valid_from_basis, h.valid_to_basis, h.status, h.tier, h.record, h.slot_exclusive, h.event, h.revision,
        h.recorded_from AS recorded_at, h.first_recorded_at
 FROM case_members AS n
 CROSS JOIN LATERAL (

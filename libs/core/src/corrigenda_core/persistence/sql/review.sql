@@ -243,7 +243,7 @@ SELECT m.conflict_id, m.position_id, m.relationship_version, m.version AS row_ve
        r.owner_id, r.subject_id, r.predicate, r.scope, r.facet, r.object_entity_id, r.value_type, r.value_canonical,
        r.value_unit, r.value_display, r.polarity, r.valid_from, r.valid_to,
        r.valid_from = r.valid_to AS closed_to_nothing, r.valid_from_basis, r.valid_to_basis, r.status, r.tier,
-       r.record, r.slot_exclusive, r.revision, r.recorded_at, r.first_recorded_at
+       r.record, r.slot_exclusive, r.event, r.revision, r.recorded_at, r.first_recorded_at
 FROM case_members AS m
 JOIN relationships AS r ON r.team_id = m.team_id AND r.relationship_id = m.relationship_id
 WHERE m.team_id = %(team_id)s AND m.conflict_id = %(conflict_id)s AND m.present
@@ -256,7 +256,7 @@ ORDER BY r.relationship_id;
 SELECT DISTINCT r.relationship_id, r.version, r.owner_id, r.subject_id, r.predicate, r.scope, r.facet,
        r.object_entity_id, r.value_type, r.value_canonical, r.value_unit, r.value_display, r.polarity, r.valid_from,
        r.valid_to, r.valid_from = r.valid_to AS closed_to_nothing, r.valid_from_basis, r.valid_to_basis, r.status,
-       r.tier, r.record, r.slot_exclusive, r.revision, r.recorded_at, r.first_recorded_at
+       r.tier, r.record, r.slot_exclusive, r.event, r.revision, r.recorded_at, r.first_recorded_at
 FROM case_members AS m
 JOIN relationships AS c
   ON c.team_id = m.team_id AND c.relationship_id = m.relationship_id AND c.status = 'competing'

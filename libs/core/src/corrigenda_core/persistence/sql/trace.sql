@@ -13,7 +13,7 @@ WITH carried AS MATERIALIZED (
 SELECT h.relationship_id, h.version, h.owner_id, h.subject_id, h.predicate, h.scope, h.facet, h.object_entity_id,
        h.value_type, h.value_canonical, h.value_unit, h.value_display, h.polarity, h.valid_from, h.valid_to,
        h.valid_from = h.valid_to AS closed_to_nothing, h.valid_from_basis, h.valid_to_basis, h.status, h.tier,
-       h.record, h.slot_exclusive, h.revision, h.recorded_from AS recorded_at, h.first_recorded_at,
+       h.record, h.slot_exclusive, h.event, h.revision, h.recorded_from AS recorded_at, h.first_recorded_at,
        (SELECT count(DISTINCT s.fragment_id)
         FROM carried AS c
         JOIN supports AS s ON s.team_id = %(team_id)s AND s.statement_id = c.statement_id
@@ -241,7 +241,7 @@ LIMIT %(limit)s;
 SELECT h.relationship_id, h.version, h.owner_id, h.subject_id, h.predicate, h.scope, h.facet, h.object_entity_id,
        h.value_type, h.value_canonical, h.value_unit, h.value_display, h.polarity, h.valid_from, h.valid_to,
        h.valid_from = h.valid_to AS closed_to_nothing, h.valid_from_basis, h.valid_to_basis, h.status, h.tier,
-       h.record, h.slot_exclusive, h.revision, h.recorded_from AS recorded_at, h.first_recorded_at
+       h.record, h.slot_exclusive, h.event, h.revision, h.recorded_from AS recorded_at, h.first_recorded_at
 FROM unnest(%(relationship_ids)s::uuid[]) AS wanted (relationship_id)
 CROSS JOIN LATERAL (
     SELECT h.*
