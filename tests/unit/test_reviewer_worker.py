@@ -92,7 +92,14 @@ class Looks:
 
     bad: dict[str, Exception] = field(default_factory=dict)
     seen: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    mute: bool = False
     after: Callable[[str], None] = lambda _: None
+
+    async def alert(self, team: TeamNow, claim: Claim) -> None:
+        self.told.append(claim.conflict_id)
+        if self.mute:
+            raise Refusal(Reason.STORE_UNAVAILABLE, "not now")
 
     async def at(self, team: TeamNow, claim: Claim) -> Outcome:
         self.seen.append(claim.conflict_id)
@@ -119,12 +126,14 @@ async def worked_off(queue: Queue, looks: Looks) -> CollectorRegistry:
         pytest.param(KeyError("a row that is not there"), id="a defect"),
     ],
 )
-async def test_a_case_that_cannot_be_looked_at_costs_the_others_nothing(failure: Exception) -> None:
+@pytest.mark.parametrize("mute", [False, True])
+async def test_a_case_that_cannot_be_looked_at_costs_the_others_nothing(failure: Exception, mute: bool) -> None:
     queue = Queue(due={"t": ["bad", "good", "better", "best"]})
-    looks = Looks(bad={"bad": failure})
+    looks = Looks(bad={"bad": failure}, mute=mute)
     registry = await worked_off(queue, looks)
     assert Counter(looks.seen) == {"bad": PACE.attempts_per_night, "good": 1, "better": 1, "best": 1}
     assert queue.alerts == ["bad: 3 attempts failed tonight"]
+    assert looks.told == ["bad"]
     assert queue.given_back_until["bad"] > NOW
     assert registry.get_sample_value("corrigenda_review_exhausted_attempts_total") == 1
     labels = {"reason": "INTERNAL_ERROR"}

@@ -34,6 +34,7 @@ from corrigenda_core.policy.exclusion import is_excluding
 from corrigenda_core.policy.team_conflict import decide_case
 from corrigenda_core.policy.validity import apply_closing, is_overlapping
 
+ATTEMPTS_EXHAUSTED = "attempts_exhausted"
 _ALONE_IN_FORCE = frozenset({Status.ACTIVE, Status.SUPERSEDED})
 
 
@@ -93,6 +94,12 @@ def plan_case_review(view: CaseView, context: PlanContext, others: Sequence[Case
         case _:
             assert_never(evaluation.decision)
     return ReviewPlan(snapshot=snapshot, evaluation=evaluation, changes=changes)
+
+
+def plan_case_alert(case: ConflictCase, context: PlanContext, policy_version: str) -> Changes:
+    """The event that tells people that looks at a case keep failing; the case stays as it is."""
+    event = _event(case, case, context, CaseAction.ALERTED, ATTEMPTS_EXHAUSTED, policy_version)
+    return Changes(case_events=(event,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from corrigenda_core.domain.actors import SYSTEM_REVIEWER
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import IdRange
 from corrigenda_core.domain.slots import CaseView, PlanContext
-from corrigenda_core.domain.snapshots import Outcome
+from corrigenda_core.domain.snapshots import INDEPENDENT_SOURCES, Outcome
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.changes_writer import ChangesWriter
 from corrigenda_core.persistence.database import Unbounded
@@ -28,7 +28,7 @@ from corrigenda_core.persistence.review_store import (
 )
 from corrigenda_core.persistence.slot_store import CaseRowVersions
 from corrigenda_core.persistence.transaction import Committed, Transaction, TransactionRunner
-from corrigenda_core.policy.case_review import ReviewPlan, plan_case_review
+from corrigenda_core.policy.case_review import ReviewPlan, plan_case_alert, plan_case_review
 from corrigenda_core.policy.decision_codec import encode_evaluation
 from corrigenda_core.policy.snapshot_codec import encode_snapshot
 from corrigenda_core.ports.deadline import Deadline
@@ -101,6 +101,33 @@ class Look:
             deadline=Deadline.after(LOOK_SECONDS_MAX),
         )
         return committed.value
+
+    async def alert(self, team: TeamNow, claim: Claim) -> None:
+        """Tells of a case that cannot be looked at, by an event of the case; a claim that is lost by now tells nothing.
+
+        Raises:
+            Refusal: what the database refuses.
+        """
+        ids = self.new_ids()
+
+        def plan(transaction: Transaction) -> None:
+            if not is_held(transaction.prefetched):
+                return
+            case = case_view(transaction.prefetched, claim.conflict_id).case
+            moment = transaction.next_moment(SYSTEM_REVIEWER, CHANGE_KIND)
+            context = PlanContext(moment=moment, ids=ids, actor=SYSTEM_REVIEWER, policy=team.policy)
+            changes = plan_case_alert(case, context, INDEPENDENT_SOURCES)
+            writer = ChangesWriter(
+                transaction=transaction, actor=SYSTEM_REVIEWER, versions=CaseRowVersions(), closes_only=True
+            )
+            writer.write(changes, at=moment.at, cases=(case,))
+
+        await self.runner.run(
+            team.team_id,
+            plan,
+            prefetch=look_queries(team.team_id, claim),
+            deadline=Deadline.after(LOOK_SECONDS_MAX),
+        )
 
     def _looked(self, transaction: Transaction, team: TeamNow, claim: Claim, seen: _Seen, ids: IdRange) -> Outcome:
         moment = transaction.next_moment(SYSTEM_REVIEWER, CHANGE_KIND)

@@ -156,6 +156,11 @@ class Reviewer:
             alert_id=self._new_ids().nth(0),
             reason=f"{self._pace.attempts_per_night} attempts failed tonight",
         )
+        try:
+            await self._look.alert(team, claim)
+        except Refusal as refusal:
+            # What keeps the case from being looked at may keep its event from being written; the alert stands.
+            _log.warning("alert_not_told", team_id=team.team_id, conflict_id=claim.conflict_id, reason=refusal.reason)
         await self._store.give_back(team, claim, next_night(team, team.now))
 
 
