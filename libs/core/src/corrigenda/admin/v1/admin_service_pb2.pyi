@@ -173,7 +173,7 @@ class CreateProfileRequest(_message.Message):
     idempotency_key: _builtins.str
     """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
     name: _builtins.str
-    """Its name, 1..128 code points, unique in the team after normalisation."""
+    """Its name, 1..128 code points, unique in the team; names are compared as they are written."""
     def __init__(
         self,
         *,
