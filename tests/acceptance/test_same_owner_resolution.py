@@ -18,7 +18,7 @@ from corrigenda_core.domain.ids import DecisionId, FragmentId, RelationshipId, S
 from corrigenda_core.domain.items import ItemStatus, ReviewItem
 from corrigenda_core.domain.judging import JudgeAnswer, JudgedSide, JudgeQuestion, Look, Verdict
 from corrigenda_core.domain.predicates import Predicate, SameMomentPolicy
-from corrigenda_core.domain.relationships import ReferenceKind, Relationship, Status
+from corrigenda_core.domain.relationships import Closing, ReferenceKind, Relationship, Status
 from corrigenda_core.domain.resolutions import DecisionKind, KeepBoth, KeepExisting, KeepNew
 from corrigenda_core.policy.forgetting import plan_end
 from corrigenda_core.policy.judging import NotAsked, decide_asking, decide_verdict, plan_judgement
@@ -125,8 +125,12 @@ def test_s5_only_references_of_the_decision_are_switched_off() -> None:
 def test_s6_a_sentence_that_says_what_a_third_says_joins_it() -> None:
     slot = slot_of("main 1 Mar", "release 1 Mar", "trunk 1 May")
     third = slot.row_id("s2")
-    slot.merge("trunk 1 Apr", slot.item().version)
+    merging = slot.merge("trunk 1 Apr", slot.item().version)
     assert slot.row_id("s3") == third
+    assert {d.relationship_id for d in merging.decisions if isinstance(d, Closing)} == {
+        slot.row_id("s0"),
+        slot.row_id("s1"),
+    }
     assert slot.rows() == [
         "main 1 Mar..1 Apr superseded",
         "release nothing at 1 Mar superseded",

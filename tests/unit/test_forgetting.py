@@ -132,6 +132,16 @@ def test_what_never_was_true_leaves(lines: list[str], revive: bool, rows: list[s
 
 
 @pytest.mark.rule("R4.15")
+def test_what_only_counts_differently_has_not_come_back() -> None:
+    slot = slot_of("a 1 Jan", "a 1 Feb")
+    changed = slot.store.retract_fragment(SLOT, OWNER, FragmentId("text-s1"))
+    assert [transition.relationship_id for transition in changed.transitions] == [slot.row_id("s0")]
+    assert decide_revived(changed.transitions) == ()
+    earlier = slot.retract("s0")
+    assert decide_revived(slot.revert(earlier).transitions) == ()
+
+
+@pytest.mark.rule("R4.15")
 def test_without_revival_one_closing_may_need_another() -> None:
     """What comes back would have ended an older run of its own value; that run must not come back either."""
     slot = slot_of("a 1 Jan", "b 1 Mar", "c 1 Mar")
@@ -188,12 +198,14 @@ def test_one_of_two_texts_of_a_statement_is_taken_back() -> None:
     second = replace(support_of(statement, fragment="other", group="other"), support_id=SupportId("other"))
     slot.store.place(statement, [first, second])
     assert slot.store.row(slot.row_id("s0")).tier is Tier.FACT
+    slot.place("x 1 Feb")
+    slot.store.switch(SLOT, FragmentId("text-s1"), SupportDecisionKind.REVOKE)
     changes = slot.store.retract_fragment(SLOT, OWNER, FragmentId("other"))
     row = slot.store.row(slot.row_id("s0"))
     assert (row.status, row.tier) == (Status.ACTIVE, Tier.VALIDATED_CLAIM)
     assert [decision.kind for decision in changes.support_decisions] == [SupportDecisionKind.REVOKE]
     undone = slot.store.revert(changes.decision_records[0].decision_id)
-    assert [decision.kind for decision in undone.support_decisions] == [SupportDecisionKind.REINSTATE]
+    assert [(d.kind, d.support_id) for d in undone.support_decisions] == [(SupportDecisionKind.REINSTATE, "other")]
     assert slot.store.row(slot.row_id("s0")).tier is Tier.FACT
 
 
@@ -217,6 +229,7 @@ def test_a_withdrawn_winner_asks_the_losers_and_revives_nobody() -> None:
     assert [item for item in slot.view.items if item.kind is ItemKind.WINNER_WITHDRAWN] == []
     withdrawn = slot.retract("s2")
     (item,) = [item for item in slot.view.items if item.kind is ItemKind.WINNER_WITHDRAWN]
+    assert item.version == 1
     assert (item.owner_id, item.incoming, item.reason) == (OWNER, (lost,), "winner_withdrawn")
     assert set(item.opposing) == {slot.row_id("s1"), slot.row_id("s2")}
     assert item.details == (("conflict_id", case.conflict_id),)

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 from corrigenda_core.domain.actors import Actor, ActorKind
-from corrigenda_core.domain.changes import OutcomeKind
+from corrigenda_core.domain.changes import Changes, OutcomeKind
 from corrigenda_core.domain.decisions import SameValue
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.evidence import Authority, SupportDecision, SupportDecisionKind
 from corrigenda_core.domain.ids import DecisionId, ItemId, ProfileId, RelationshipId, StatementId
 from corrigenda_core.domain.items import ItemKind, ItemStatus
 from corrigenda_core.domain.predicates import Cardinality, Predicate, SameMomentPolicy
-from corrigenda_core.domain.relationships import ReferenceKind, Statement, Status, Tier
+from corrigenda_core.domain.relationships import Closing, ReferenceKind, Statement, Status, Tier
 from corrigenda_core.domain.resolutions import (
     Accept,
     Answer,
@@ -28,7 +28,7 @@ from corrigenda_core.domain.resolutions import (
     Resolution,
     Same,
 )
-from corrigenda_core.domain.time import TimeBasis
+from corrigenda_core.domain.time import Instant, Interval, TimeBasis
 from corrigenda_core.policy.placement_actions import ACTIONS, WITHOUT_ITEM, may_take
 from corrigenda_core.policy.previews import plan_previews
 from corrigenda_core.policy.resolution import may_answer_item, plan_resolution
@@ -179,10 +179,58 @@ def test_keeping_one_facets_value_ends_what_fits_into_several() -> None:
 @pytest.mark.rule("R4.16a")
 def test_a_start_that_a_decision_gave_is_known_to_the_next_one() -> None:
     slot = slot_of("a 1 Jan", "b")
-    slot.resolve(KeepNew(kept_id=slot.row_id("s1")))
+    slot.resolve(KeepNew(kept_id=slot.row_id("s1"), start=day("1 May")))
     slot.place("c @2 Jun")
+    again = slot.resolve(KeepNew(kept_id=slot.row_id("s1")))
+    assert slot.rows() == ["a 1 Jan..1 May superseded", "b 1 May.. active", "c nothing superseded"]
+    assert closed_at(again) == [day("1 May")]
+
+
+def closed_at(changes: Changes) -> list[Instant]:
+    return [decision.at for decision in changes.decisions if isinstance(decision, Closing)]
+
+
+@pytest.mark.rule("R4.16a", "R4.16b")
+def test_an_unbounded_start_stays_one() -> None:
+    slot = slot_of("gold")
+    slot.place("silver", corrects="s0")
+    slot.place("iron @2 Jun")
+    keeping = slot.resolve(KeepNew(kept_id=slot.row_id("s1")))
+    assert slot.rows() == ["gold nothing superseded", "silver .. active", "iron nothing superseded"]
+    (silver,) = [s for s in slot.view.statements if s.statement_id == "s1"]
+    assert closed_at(keeping) == [silver.recorded_at]
+
+
+@pytest.mark.rule("R4.16a", "R4.10")
+def test_a_side_of_several_statements_begins_with_the_first() -> None:
+    slot = slot_of("a", "a", "b", by=COMPETE)
+    keeping = slot.resolve(KeepNew(kept_id=slot.row_id("s0")))
+    first = min(statement.recorded_at for statement in slot.view.statements)
+    assert closed_at(keeping) == [first]
+    assert slot.store.row(slot.row_id("s1")).validity == Interval(start=first)
+
+
+@pytest.mark.rule("R4.16a")
+def test_what_had_ended_before_the_kept_side_began_is_not_ended_again() -> None:
+    slot = slot_of("x 1 Jan..1 Apr", "y @1 Feb", by=COMPETE)
+    assert closed_at(slot.resolve(KeepNew(kept_id=slot.row_id("s1")))) == []
+    assert slot.rows() == ["x 1 Jan..1 Apr active", "y 1 Jun.. active"]
+
+
+@pytest.mark.rule("R4.16a")
+def test_a_loser_that_ended_when_it_was_recorded_leaves_all_the_same() -> None:
+    slot = slot_of("b..1 Jun @1 Feb", "a 1 Jan", by=COMPETE)
     slot.resolve(KeepNew(kept_id=slot.row_id("s1")))
-    assert slot.rows() == ["a 1 Jan..1 Jun superseded", "b 1 Jun.. active", "c nothing superseded"]
+    assert slot.rows() == ["b nothing at 1 Jan superseded", "a 1 Jan.. active"]
+
+
+@pytest.mark.rule("R4.13", "R4.16a")
+def test_a_record_elsewhere_is_no_obstacle() -> None:
+    many = predicate(cardinality=Cardinality.MANY, same_moment=SameMomentPolicy.COMPETE)
+    slot = slot_of("a 1 Mar !crm", "-a 1 Apr", "b 1 Mar", "-b 1 Mar", by=many)
+    (item,) = [item for item in slot.view.items if slot.row_id("s3") in item.incoming]
+    slot.store.resolve(item.item_id, KeepNew(kept_id=slot.row_id("s3")))
+    assert slot.rows()[2:] == ["b nothing at 1 Mar superseded", "-b 1 Mar.. active"]
 
 
 @pytest.mark.rule("R4.18")
