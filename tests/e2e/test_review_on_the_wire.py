@@ -9,8 +9,9 @@ from typing import Any
 import psycopg
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2
-from corrigenda.conflict.v1 import conflict_case_pb2, conflict_service_pb2
-from corrigenda.ingest.v1 import ingest_service_pb2
+from corrigenda.conflict.v1 import conflict_case_pb2, conflict_service_pb2, review_item_pb2
+from corrigenda.ingest.v1 import ingest_service_pb2, submission_pb2
+from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import relationship_pb2
 from corrigenda_cli.stack import Stack
 from corrigenda_core.rpc.convert import timestamp_of
@@ -109,4 +110,42 @@ async def test_a_member_that_has_ended_by_itself_keeps_its_end(
     (case,) = (await until_none_is(OPEN, team)).values()
     assert case.status == DISMISSED
     assert members(case) == {"main": 0, "release": 2}
+    assert await ledger_verifies(team.team_id)
+
+
+@pytest.mark.rule("R4.15", "R7.16")
+async def test_who_lost_is_asked_when_the_winner_is_withdrawn(
+    new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies
+) -> None:
+    """The question comes with the last winning statement, and nothing of the loser revives."""
+    team = await new_team(driven_from=BEGIN)
+    placed = {}
+    for name, text, branch in (
+        ("A", "production deploys from main", "main"),
+        ("B", "the log of the build: production deploys from release", "release"),
+        ("C", "our checklist confirms it: production deploys from release", "release"),
+    ):
+        answer = await team[name].ingest.Remember(deploys_from(text, branch))
+        placed[name] = answer.placement.relationships[0].relationship.relationship_id
+    await drive(team, AFTER_THE_DEADLINE)
+    (case,) = (await until_none_is(OPEN, team)).values()
+    assert case.status == RESOLVED
+
+    withdrawn = conflict_service_pb2.ListConflictsRequest(
+        item_kinds=[review_item_pb2.ITEM_KIND_WINNER_WITHDRAWN], mine=True
+    )
+    asked = []
+    for name, branch in (("B", "beta"), ("C", "gamma")):
+        target = submission_pb2.CorrectionTarget(relationship_id=placed[name])
+        corrected = deploys_from(f"production deploys from {branch}", branch, correction_target=target)
+        await team[name].ingest.Remember(corrected)
+        listed = await team["A"].conflict.ListConflicts(withdrawn)
+        asked.append([entry.review_item for entry in listed.entries if entry.HasField("review_item")])
+    assert asked[0] == []
+    (item,) = asked[1]
+    assert item.status == review_item_pb2.ITEM_STATUS_PENDING
+    assert [row.relationship_id for row in item.incoming] == [placed["A"]]
+    assert {row.relationship_id for row in item.opposing} == {placed["B"], placed["C"]}
+    traced = await team["A"].recall.Trace(recall_service_pb2.TraceRequest(relationship_id=placed["A"]))
+    assert traced.relationship.status == relationship_pb2.RELATIONSHIP_STATUS_SUPERSEDED
     assert await ledger_verifies(team.team_id)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from corrigenda_core.domain.cases import CaseMember, CasePosition, ConflictCase, SetKey
+from corrigenda_core.domain.cases import CaseMember, CasePosition, CaseStatus, ConflictCase, SetKey
 from corrigenda_core.domain.evidence import Support
 from corrigenda_core.domain.ids import ConflictId, StatementId, TeamId
 from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
@@ -85,7 +85,8 @@ class SlotQueries:
         """What the answers say, with the predicate's current version."""
         rows = {name: answers[self._name(name)] for name in _STATEMENTS}
         supports = tuple(support_of(row) for row in rows["slot_supports"])
-        cases, closed = _cases(self.slot, rows)
+        cases = _cases(self.slot, rows)
+        closed = [case for case in cases if not case.live]
         return SlotView(
             slot=self.slot,
             predicate=predicate,
@@ -98,8 +99,9 @@ class SlotQueries:
             ),
             references=tuple(_reference(row) for row in rows["slot_references"]),
             items=tuple(_item(row, self.slot) for row in rows["slot_items"]),
-            cases=cases,
-            closed_cases=closed,
+            cases=tuple(case for case in cases if case.live),
+            closed_cases=_last_closed(closed),
+            resolved_cases=tuple(case for case in closed if case.status is CaseStatus.RESOLVED),
         )
 
     def _name(self, statement: str) -> str:
@@ -167,10 +169,8 @@ def _item(row: Row, slot: Slot) -> ReviewItem:
     )
 
 
-def _cases(
-    slot: Slot, rows: Mapping[str, list[Row]]
-) -> tuple[tuple[ConflictCase, ...], tuple[tuple[SetKey, ConflictId], ...]]:
-    """The live cases, and the last closed one of each set key."""
+def _cases(slot: Slot, rows: Mapping[str, list[Row]]) -> list[ConflictCase]:
+    """The cases of the slot, those of one set key with the last opened first."""
     members: dict[str, list[CaseMember]] = defaultdict(list)
     for row in rows["slot_case_members"]:
         if row["present"]:
@@ -178,15 +178,14 @@ def _cases(
     positions: dict[str, list[CasePosition]] = defaultdict(list)
     for row in rows["slot_case_positions"]:
         positions[row["conflict_id"]].append(position_of(row, tuple(members[row["position_id"]])))
-    live: list[ConflictCase] = []
-    closed: list[tuple[SetKey, ConflictId]] = []
-    for row in rows["slot_cases"]:
-        case = case_of({**row, **_slot_columns(slot)}, tuple(positions[row["conflict_id"]]))
-        if case.live:
-            live.append(case)
-        else:
-            closed.append((case.set_key, case.conflict_id))
-    return tuple(live), tuple(closed)
+    return [case_of({**row, **_slot_columns(slot)}, tuple(positions[row["conflict_id"]])) for row in rows["slot_cases"]]
+
+
+def _last_closed(closed: Iterable[ConflictCase]) -> tuple[tuple[SetKey, ConflictId], ...]:
+    last: dict[SetKey, ConflictId] = {}
+    for case in closed:
+        last.setdefault(case.set_key, case.conflict_id)
+    return tuple(last.items())
 
 
 def _slot_columns(slot: Slot) -> dict[str, str]:

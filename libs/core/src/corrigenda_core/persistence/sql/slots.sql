@@ -134,19 +134,26 @@ WHERE i.team_id = %(team_id)s AND i.subject_id = %(subject_id)s AND i.predicate 
 ORDER BY i.item_id;
 
 -- name: slot_cases
--- purpose: the live cases of a slot, and the last closed one of each set key
+-- purpose: the live and the resolved cases of a slot, and the last closed one of each set key
 -- index: conflict_cases_slot_idx
 -- lock: none
-SELECT DISTINCT ON (k.kind, k.object_key, k.status IN ('open', 'overdue'))
-       k.conflict_id, k.kind, k.object_key, k.status, k.version, k.opened_at, k.review_due_at,
-       k.first_contradiction_at, k.policy_version, k.previous_conflict_id
-FROM conflict_cases AS k
-WHERE k.team_id = %(team_id)s AND k.subject_id = %(subject_id)s AND k.predicate = %(predicate)s
-  AND k.scope = %(scope)s
-ORDER BY k.kind, k.object_key, k.status IN ('open', 'overdue'), k.opened_at DESC, k.conflict_id DESC;
+SELECT k.conflict_id, k.kind, k.object_key, k.status, k.version, k.opened_at, k.review_due_at,
+       k.first_contradiction_at, k.resolved_at, k.dismissed_at, k.effective_at, k.effective_time_basis,
+       k.preferred_position_id, k.resolution_reason, k.policy_version, k.previous_conflict_id
+FROM (
+    SELECT c.*, row_number() OVER (
+        PARTITION BY c.kind, c.object_key, c.status IN ('open', 'overdue')
+        ORDER BY c.opened_at DESC, c.conflict_id DESC
+    ) AS nth
+    FROM conflict_cases AS c
+    WHERE c.team_id = %(team_id)s AND c.subject_id = %(subject_id)s AND c.predicate = %(predicate)s
+      AND c.scope = %(scope)s
+) AS k
+WHERE k.nth = 1 OR k.status IN ('open', 'overdue', 'resolved')
+ORDER BY k.kind, k.object_key, k.opened_at DESC, k.conflict_id DESC;
 
 -- name: slot_case_positions
--- purpose: the positions of a slot's live cases, those that stand empty too
+-- purpose: the positions of a slot's live and resolved cases, those that stand empty too
 -- index: conflict_cases_slot_idx
 -- lock: none
 SELECT p.conflict_id, p.position_id, p.position_key, p.present, p.counted_groups, p.authoritative_groups,
@@ -154,11 +161,11 @@ SELECT p.conflict_id, p.position_id, p.position_key, p.present, p.counted_groups
 FROM conflict_cases AS k
 JOIN case_positions AS p ON p.team_id = k.team_id AND p.conflict_id = k.conflict_id
 WHERE k.team_id = %(team_id)s AND k.subject_id = %(subject_id)s AND k.predicate = %(predicate)s
-  AND k.scope = %(scope)s AND k.status IN ('open', 'overdue')
+  AND k.scope = %(scope)s AND k.status IN ('open', 'overdue', 'resolved')
 ORDER BY p.conflict_id, p.position_key;
 
 -- name: slot_case_members
--- purpose: the members of a slot's live cases, those that have left too
+-- purpose: the members of a slot's live and resolved cases, those that have left too
 -- index: conflict_cases_slot_idx
 -- lock: none
 SELECT m.conflict_id, m.position_id, m.relationship_id, m.relationship_version, m.owner_id, m.present,
@@ -166,5 +173,5 @@ SELECT m.conflict_id, m.position_id, m.relationship_id, m.relationship_version, 
 FROM conflict_cases AS k
 JOIN case_members AS m ON m.team_id = k.team_id AND m.conflict_id = k.conflict_id
 WHERE k.team_id = %(team_id)s AND k.subject_id = %(subject_id)s AND k.predicate = %(predicate)s
-  AND k.scope = %(scope)s AND k.status IN ('open', 'overdue')
+  AND k.scope = %(scope)s AND k.status IN ('open', 'overdue', 'resolved')
 ORDER BY m.conflict_id, m.position_id, m.relationship_id;
