@@ -79,3 +79,44 @@ async def test_a_predicate_without_types_of_value_takes_an_entity(new_team: NewT
         Reason.INVALID_FIELD,
         "proposal.relationships[0].object_value",
     )
+
+
+def with_alias(request: ingest_service_pb2.RememberRequest, alias: str) -> ingest_service_pb2.RememberRequest:
+    request.proposal.entities[1].aliases.append(alias)
+    return request
+
+
+@pytest.mark.rule("R3.7")
+async def test_an_alias_speaks_for_nobody_until_a_second_author_gives_it(
+    new_team: NewTeam, deploys_from: Request
+) -> None:
+    team = await new_team()
+    main = (await team["A"].ingest.Remember(deploys_from(TEXT, "main"))).placement.entities[1].entity.entity_id
+
+    async def branch_of(author: str, request: ingest_service_pb2.RememberRequest) -> tuple[str, int]:
+        placement = (await team[author].ingest.Remember(request)).placement
+        return placement.entities[1].entity.entity_id, placement.relationships[0].outcome
+
+    renaming = "production deploys from release, says the new plan"
+    # B calls main "release" and shows a text about release: the text speaks for nobody's main.
+    named, outcome = await branch_of("B", with_alias(deploys_from(renaming, "main"), "release"))
+    assert (named, outcome) == (main, placement_pb2.OUTCOME_PENDING_EVIDENCE)
+    # To everybody else release is what it always was.
+    release, outcome = await branch_of("C", deploys_from("production deploys from release", "release"))
+    assert release not in ("", main)
+    assert outcome == placement_pb2.OUTCOME_INSERTED
+
+
+@pytest.mark.rule("R3.7")
+async def test_an_alias_that_two_authors_give_is_the_teams(new_team: NewTeam, deploys_from: Request) -> None:
+    team = await new_team()
+    made = await team["A"].ingest.Remember(with_alias(deploys_from(TEXT, "main"), "trunk"))
+    main = made.placement.entities[1].entity.entity_id
+    mine = await team["A"].ingest.Remember(deploys_from("our checklist: production deploys from main", "trunk"))
+    assert mine.placement.entities[1].entity.entity_id == main
+    # Given by its author alone, the alias finds nothing for B, whose own word it becomes with the known name beside it.
+    second = await team["B"].ingest.Remember(with_alias(deploys_from("production deploys from main", "main"), "trunk"))
+    assert second.placement.entities[1].entity.entity_id == main
+    third = await team["C"].ingest.Remember(deploys_from("we agree that production deploys from trunk", "trunk"))
+    assert third.placement.entities[1].entity.entity_id == main
+    assert third.placement.relationships[0].outcome == placement_pb2.OUTCOME_INSERTED

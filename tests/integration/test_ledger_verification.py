@@ -51,7 +51,14 @@ async def told(cluster: PostgresCluster) -> AsyncIterator[tuple[ThrowawayDatabas
             entity_id = f"0190a0b0-c0d0-7e00-8f00-{number:012d}"
             row = {"entity_id": entity_id, "kind": "person", "created_by": owner}
             transaction.insert(tables.entities, row)
-            name = {"entity_id": entity_id, "normal_name": f"n {number}", "name": f"N {number}", "is_primary": True}
+            name = {
+                "entity_id": entity_id,
+                "normal_name": f"n {number}",
+                "name": f"N {number}",
+                "is_primary": True,
+                "given_by": owner,
+                "is_confirmed": False,
+            }
             transaction.insert(tables.entity_names, name)
 
         async with Database(database.url("corrigenda_ingest")) as pool:

@@ -137,7 +137,7 @@ def test_the_order_of_rows_does_not_count_but_each_row_does() -> None:
 @pytest.mark.rule("R11.4")
 @given(moved=st.sampled_from(["a", "ab", "b", ""]))
 def test_neighbouring_texts_do_not_run_into_each_other(moved: str) -> None:
-    base = {**ROW, "normal_name": "x", "name": "y", "is_primary": True}
+    base = {**ROW, "normal_name": "x", "name": "y", "is_primary": True, "given_by": ID, "is_confirmed": False}
     del base["kind"], base["created_by"]
     writer = writer_of(tables.entity_names)
     one = writer.text({**base, "normal_name": "p" + moved, "name": "q"})

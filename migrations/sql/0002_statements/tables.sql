@@ -117,18 +117,27 @@ CREATE TABLE entity_names (
     normal_name TEXT NOT NULL,
     name TEXT NOT NULL,
     is_primary BOOLEAN NOT NULL,
+    given_by UUID NOT NULL,
+    is_confirmed BOOLEAN NOT NULL,
     revision BIGINT NOT NULL,
     recorded_at TIMESTAMP WITH TIME ZONE NOT NULL,
-    CONSTRAINT entity_names_pkey PRIMARY KEY (team_id, entity_id, normal_name),
+    CONSTRAINT entity_names_pkey PRIMARY KEY (team_id, entity_id, normal_name, given_by),
     CONSTRAINT entity_names_normal_name_check CHECK (octet_length(normal_name) BETWEEN 1 AND 1280),
-    CONSTRAINT entity_names_team_id_entity_id_fkey FOREIGN KEY(team_id, entity_id) REFERENCES entities (team_id, entity_id)
+    CONSTRAINT entity_names_team_id_entity_id_fkey FOREIGN KEY(team_id, entity_id) REFERENCES entities (team_id, entity_id),
+    CONSTRAINT entity_names_team_id_given_by_fkey FOREIGN KEY(team_id, given_by) REFERENCES profiles (team_id, profile_id)
 );
 
 CREATE INDEX entity_names_normal_name_idx ON entity_names (team_id, normal_name);
 COMMENT ON INDEX entity_names_normal_name_idx IS 'candidates of a mention; entity branch of recall';
-COMMENT ON TABLE entity_names IS 'A name or alias of an entity; several entities may share it.';
+CREATE INDEX entity_names_given_by_idx ON entity_names (team_id, given_by);
+COMMENT ON INDEX entity_names_given_by_idx IS 'names a profile gave; foreign key to profiles';
+CREATE UNIQUE INDEX entity_names_primary_key ON entity_names (team_id, entity_id) WHERE is_primary;
+COMMENT ON INDEX entity_names_primary_key IS 'an entity is shown by one name';
+COMMENT ON TABLE entity_names IS 'A name or alias of an entity, as one profile gave it; several entities may share it.';
 COMMENT ON COLUMN entity_names.name IS 'as first written';
 COMMENT ON COLUMN entity_names.is_primary IS 'the name it was created with; the others are aliases';
+COMMENT ON COLUMN entity_names.given_by IS 'the profile that gave it; an alias is the giver''s own until another gives it as well';
+COMMENT ON COLUMN entity_names.is_confirmed IS 'given with an admin key, so that it is the team''s at once';
 
 CREATE TABLE observations (
     team_id UUID NOT NULL,

@@ -19,24 +19,6 @@ from corrigenda_core.policy.normalisation import decide_value
 from corrigenda_ingest.submission import BoundRelationship, EntityAnswer, PreparedRelationship, PreparedSubmission
 
 
-def bound_submission(
-    prepared: PreparedSubmission,
-    facts: SubmissionFacts,
-    *,
-    owner_id: ProfileId,
-    ingest_id: IngestId,
-    ids: IdRange,
-    at: Instant,
-) -> tuple[BoundRelationship, ...]:
-    """What the proposed relationships mean.
-
-    Raises:
-        Refusal: see `bound_entities` and `bound_relationships`.
-    """
-    entities = bound_entities(prepared, facts, owner_id=owner_id, ingest_id=ingest_id, ids=ids, at=at)
-    return bound_relationships(prepared, facts, entities)
-
-
 def bound_entities(
     prepared: PreparedSubmission,
     facts: SubmissionFacts,

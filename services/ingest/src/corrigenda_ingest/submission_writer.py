@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from corrigenda_core.domain.actors import Actor, ActorKind
+from corrigenda_core.domain.actors import Actor, ActorKind, Caller, KeyScope
 from corrigenda_core.domain.changes import OutcomeKind
-from corrigenda_core.domain.ids import EntityId, IdRange, ProfileId
+from corrigenda_core.domain.ids import EntityId, IdRange
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.submissions import EntityRef
 from corrigenda_core.domain.verification import VerificationVerdict
@@ -34,16 +34,17 @@ class SubmissionWriter:
         planned: PlannedSubmission,
         facts: SubmissionFacts,
         *,
-        author_id: ProfileId,
+        author: Caller,
         ids: IdRange,
         versions: CaseRowVersions,
     ) -> None:
         self._transaction = transaction
         self._planned = planned
         self._facts = facts
-        self._actor = Actor(kind=ActorKind.PROFILE, profile_id=author_id)
+        self._actor = Actor(kind=ActorKind.PROFILE, profile_id=author.profile_id)
         self._ids = ids
-        self._author_id = author_id
+        self._author_id = author.profile_id
+        self._confirms_names = KeyScope.ADMIN in author.scopes
         self._changes = ChangesWriter(
             transaction=transaction, actor=self._actor, versions=versions, key=planned.prepared.given.idempotency_key
         )
@@ -173,7 +174,14 @@ class SubmissionWriter:
     def _name(self, entity_id: EntityId, form: str, name: str, *, is_primary: bool) -> None:
         self._transaction.insert(
             tables.entity_names,
-            {"entity_id": entity_id, "normal_name": form, "name": name, "is_primary": is_primary},
+            {
+                "entity_id": entity_id,
+                "normal_name": form,
+                "name": name,
+                "is_primary": is_primary,
+                "given_by": self._author_id,
+                "is_confirmed": self._confirms_names,
+            },
         )
 
     def _observation(self, number: int, bound: BoundRelationship) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from corrigenda_core.domain.entities import Entity
 from corrigenda_core.domain.evidence import ScanVerdict
 from corrigenda_core.domain.objects import ValueObject
 from corrigenda_core.domain.predicates import Predicate, RelationshipKind
-from corrigenda_core.domain.submissions import EntityRef, ProposedEntity
+from corrigenda_core.domain.submissions import EntityRef
 from corrigenda_core.domain.verification import Modality
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
+from corrigenda_core.policy.names import decide_evident_names
 from corrigenda_core.ports.providers import (
     EvidenceText,
     MentionedEntity,
@@ -20,18 +20,21 @@ from corrigenda_core.ports.providers import (
     VerificationRequest,
 )
 
-from corrigenda_ingest.submission import BoundRelationship, PreparedSubmission
+from corrigenda_ingest.submission import BoundRelationship, EntityAnswer, PreparedSubmission
 
 
 def verification_request(
-    prepared: PreparedSubmission, bound: Sequence[BoundRelationship], facts: SubmissionFacts
+    prepared: PreparedSubmission,
+    entities: Sequence[EntityAnswer],
+    bound: Sequence[BoundRelationship],
+    facts: SubmissionFacts,
 ) -> VerificationRequest:
-    """The one request of a submission.
+    """The one request of a submission; ``entities`` are its mentions in their order, bound.
 
     Proposals of another modality stay observations, those with an unknown predicate or quarantined text wait: none of
     them is verified.
     """
-    mentions = {entity.ref: _mentioned(entity, facts.entities, prepared) for entity in prepared.given.entities}
+    mentions = {answer.ref: _mentioned(number, entities, facts, prepared) for number, answer in enumerate(entities)}
     return VerificationRequest(
         evidence=tuple(
             EvidenceText(content=item.given.content, occurred_at=item.given.occurred_at) for item in prepared.evidence
@@ -76,15 +79,26 @@ def _object(bound: BoundRelationship, mentions: Mapping[str, MentionedEntity]) -
     return bound.object
 
 
-def _mentioned(entity: ProposedEntity, entities: Sequence[Entity], prepared: PreparedSubmission) -> MentionedEntity:
-    mention = next(one for one in prepared.mentions if one.ref == entity.ref)
+def _mentioned(
+    number: int, entities: Sequence[EntityAnswer], facts: SubmissionFacts, prepared: PreparedSubmission
+) -> MentionedEntity:
+    mention, given, answer = prepared.mentions[number], prepared.given.entities[number], entities[number]
+    stored = next((one for one in facts.entities if one.entity_id == answer.entity_id), None)
+    # A new entity is created with the name of its first mention.
+    creating = next(
+        (place for place, other in enumerate(entities) if answer.created and other.entity_id == answer.entity_id),
+        number,
+    )
+    team_names = frozenset({prepared.mentions[creating].name}) if stored is None else stored.team_names
     return MentionedEntity(
-        names=(entity.name, *entity.aliases),
-        kind=entity.kind,
-        known_entity_id=entity.known_entity_id,
+        names=decide_evident_names(
+            (given.name, *given.aliases), team_names=team_names, texts=[one.normal_text for one in prepared.evidence]
+        ),
+        kind=given.kind,
+        known_entity_id=given.known_entity_id,
         candidates=tuple(
-            OfferedCandidate(entity_id=one.entity_id, names=tuple(sorted(one.names)))
-            for one in entities
+            OfferedCandidate(entity_id=one.entity_id, names=tuple(sorted(one.team_names)))
+            for one in facts.entities
             if one.kind == mention.kind and not one.names.isdisjoint(mention.names)
         ),
     )

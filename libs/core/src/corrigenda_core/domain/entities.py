@@ -33,11 +33,17 @@ class IdentityContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """A semantic node as identity sees it: ``names`` holds its name and aliases in normal form."""
+    """A semantic node as one caller's identity sees it, its names in normal form.
+
+    Attributes:
+        names: what the caller may call it: the names that it has for the team, and those that the caller gave.
+        team_names: the part of them that it has for the team.
+    """
 
     entity_id: EntityId
     kind: str
     names: frozenset[str]
+    team_names: frozenset[str] = frozenset()
     context: IdentityContext = IdentityContext()
 
 

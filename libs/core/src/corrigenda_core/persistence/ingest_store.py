@@ -97,7 +97,7 @@ class FactQueries:
         return [
             sql.query("team_settings", **team, **profile),
             sql.query("predicates_by_form", **team, forms=sorted(self.forms)),
-            sql.query("entity_names_for_mentions", **team, **mentions),
+            sql.query("entity_names_for_mentions", **team, **profile, **mentions),
             sql.query("entity_contexts_for_mentions", **team, **mentions),
             sql.query("own_fragments", **team, **profile, hashes=sorted(self.content_hashes)),
             sql.query("origin_fragments", **team, fragment_ids=sorted(self.origin_ids)),
@@ -189,10 +189,13 @@ def _predicates(rows: Iterable[Row]) -> dict[PredicateKey, Predicate]:
 
 def _entities(names: Sequence[Row], contexts: Sequence[Row]) -> tuple[tuple[Entity, ...], dict[EntityId, EntityName]]:
     forms: dict[EntityId, set[str]] = defaultdict(set)
+    team_forms: dict[EntityId, set[str]] = defaultdict(set)
     shown: dict[EntityId, EntityName] = {}
     for row in names:
         entity_id = EntityId(row["entity_id"])
         forms[entity_id].add(row["normal_name"])
+        if row["is_team_name"]:
+            team_forms[entity_id].add(row["normal_name"])
         if row["is_primary"] or entity_id not in shown:
             shown[entity_id] = EntityName(entity_id=entity_id, kind=row["kind"], name=row["name"])
     pairs: dict[EntityId, set[tuple[str, str]]] = defaultdict(set)
@@ -203,6 +206,7 @@ def _entities(names: Sequence[Row], contexts: Sequence[Row]) -> tuple[tuple[Enti
             entity_id=entity_id,
             kind=shown[entity_id].kind,
             names=frozenset(forms[entity_id]),
+            team_names=frozenset(team_forms[entity_id]),
             context=IdentityContext(pairs=frozenset(pairs[entity_id])),
         )
         for entity_id in sorted(forms)

@@ -30,6 +30,7 @@ class Question:
 
     terms: tuple[str, ...]
     names: tuple[str, ...]
+    reader_id: ProfileId
     vector: StoredVector | None = None
 
 
@@ -112,7 +113,11 @@ class RecallStore:
             )
         if question.names:
             queries[Branch.ENTITY] = self._sql.query(
-                "search_entity", **self._in_view, names=list(question.names), hits=limit
+                "search_entity",
+                **self._in_view,
+                names=list(question.names),
+                reader_id=question.reader_id,
+                hits=limit,
             )
         waiting = self._sql.query("first_waiting_revision", team_id=self._transaction.team_id)
         first, *found = await self._transaction.fetch_all(waiting, *queries.values())

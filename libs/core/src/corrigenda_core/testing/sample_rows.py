@@ -136,7 +136,15 @@ def _write_evidence(s: SampleTeam) -> None:
         (s.release_id, "git_branch", "release"),
     ):
         s.insert("entities", entity_id=entity_id, kind=kind, created_by=s.owner_a)
-        s.insert("entity_names", entity_id=entity_id, normal_name=name, name=name, is_primary=True)
+        s.insert(
+            "entity_names",
+            entity_id=entity_id,
+            normal_name=name,
+            name=name,
+            is_primary=True,
+            given_by=s.owner_a,
+            is_confirmed=False,
+        )
         s.insert("entity_contexts", entity_id=entity_id, context_key="system", context_value="sample")
     s.insert(
         "observations",

@@ -27,14 +27,14 @@ from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.ports.providers import VerifierAnswer
 from corrigenda_core.providers.validation import ValidatedVerifier
 
-from corrigenda_ingest.binding import bound_submission
+from corrigenda_ingest.binding import bound_entities, bound_relationships
 from corrigenda_ingest.computing import computed
 from corrigenda_ingest.placing import Verification
 from corrigenda_ingest.planning import SubmissionPlanner
 from corrigenda_ingest.preparation import prepared_submission
 from corrigenda_ingest.requirements import require_all
 from corrigenda_ingest.slot_look import SlotLook, fact_queries, looks_of
-from corrigenda_ingest.submission import BoundRelationship, PlannedSubmission, PreparedSubmission
+from corrigenda_ingest.submission import BoundRelationship, EntityAnswer, PlannedSubmission, PreparedSubmission
 from corrigenda_ingest.submission_writer import SubmissionWriter
 from corrigenda_ingest.verification_request import verification_request
 
@@ -52,6 +52,7 @@ class _Outside:
     """What was found out before the commit: the facts then, what the words meant by them, and the verdicts."""
 
     facts: SubmissionFacts
+    entities: tuple[EntityAnswer, ...]
     bound: tuple[BoundRelationship, ...]
     verification: Verification
     predicate_words: tuple[tuple[PredicateKey, tuple[str, ...]], ...]
@@ -133,7 +134,7 @@ class Remember:
             for look in looks:
                 look.load_versions(answers, versions)
             writer = SubmissionWriter(
-                transaction, planned, facts, author_id=caller.profile_id, ids=ids.part(_ROW_IDS), versions=versions
+                transaction, planned, facts, author=caller, ids=ids.part(_ROW_IDS), versions=versions
             )
             writer.write(answer.SerializeToString(deterministic=True))
             return answer
@@ -163,14 +164,16 @@ class Remember:
                 return stored
             facts = queries.facts(transaction.prefetched)
             at = transaction.reading.next_moment().at
-            bound = bound_submission(
+            entities = bound_entities(
                 prepared, facts, owner_id=caller.profile_id, ingest_id=IngestId(ids.nth(0)), ids=ids, at=at
             )
+            bound = bound_relationships(prepared, facts, entities)
             require_all(prepared, bound, facts, owner_id=caller.profile_id)
             unknown = any(one.predicate is None for one in bound)
             words = await transaction.fetch(predicate_names(caller.team_id)) if unknown else []
             return _Outside(
                 facts=facts,
+                entities=entities,
                 bound=bound,
                 verification=_NOT_ASKED,
                 predicate_words=tuple((PredicateKey(row["predicate"]), _forms(row["aliases"])) for row in words),
@@ -182,7 +185,7 @@ class Remember:
         )
         if isinstance(found, StoredResponse):
             return found
-        request = verification_request(prepared, found.bound, found.facts)
+        request = verification_request(prepared, found.entities, found.bound, found.facts)
         return replace(found, verification=await self._verifier.verify(request))
 
 

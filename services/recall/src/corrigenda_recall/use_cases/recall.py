@@ -64,7 +64,10 @@ class Recall:
         # A model is never asked inside a transaction.
         vector = await self._vector(question.query, deadline)
         searched = Question(
-            terms=plan_query_terms(question.query), names=plan_query_names(question.query), vector=vector
+            terms=plan_query_terms(question.query),
+            names=plan_query_names(question.query),
+            reader_id=caller.profile_id,
+            vector=vector,
         )
 
         async def read(transaction: ReadTransaction, view: ReadView) -> RecallAnswer:

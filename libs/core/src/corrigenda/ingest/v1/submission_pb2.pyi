@@ -164,7 +164,10 @@ class ProposedEntity(_message.Message):
     """UUID of the entity, if the caller knows it. Default: it is looked up by name, kind and context."""
     @_builtins.property
     def aliases(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Other names of it, at most 20 of 1..256 code points."""
+        """Other names of it, at most 20 of 1..256 code points. A name that the entity was not created with helps its giver
+        alone to find it, until a second author or an admin key gives it too; a text may speak of the entity by it only
+        where a name that the team has for it stands there as well.
+        """
 
     @_builtins.property
     def identity_context(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:

@@ -28,17 +28,31 @@ JOIN predicates AS p ON p.team_id = a.team_id AND p.predicate = a.predicate
 WHERE a.team_id = %(team_id)s AND a.alias = ANY(%(forms)s) AND a.active;
 
 -- name: entity_names_for_mentions
--- purpose: candidates of the mentions, each with all its names
+-- purpose: candidates of the mentions, each with the names that the caller may call it by
 -- index: entity_names_normal_name_idx
 -- lock: none
-SELECT e.entity_id, e.kind, n.normal_name, n.name, n.is_primary
-FROM entities AS e
-JOIN entity_names AS n ON n.team_id = e.team_id AND n.entity_id = e.entity_id
-WHERE e.team_id = %(team_id)s
-  AND (e.entity_id = ANY(%(known_ids)s)
-       OR e.entity_id IN (SELECT c.entity_id FROM entity_names AS c
-                          WHERE c.team_id = %(team_id)s AND c.normal_name = ANY(%(names)s)))
-ORDER BY e.entity_id, n.normal_name;
+WITH named AS MATERIALIZED (
+    SELECT DISTINCT c.entity_id
+    FROM entity_names AS c
+    WHERE c.team_id = %(team_id)s AND c.normal_name = ANY(%(names)s)
+),
+usable AS (
+    -- A name is the team's if the entity was created with it, if an administrator gave it, or if two authors did.
+    SELECT n.entity_id, n.normal_name, n.name, n.is_primary, n.given_by,
+           n.is_primary OR n.is_confirmed OR EXISTS (
+               SELECT 1 FROM entity_names AS o
+               WHERE o.team_id = n.team_id AND o.entity_id = n.entity_id AND o.normal_name = n.normal_name
+                 AND o.given_by <> n.given_by
+           ) AS is_team_name
+    FROM entity_names AS n
+    WHERE n.team_id = %(team_id)s
+      AND (n.entity_id = ANY(%(known_ids)s) OR n.entity_id IN (SELECT c.entity_id FROM named AS c))
+)
+SELECT e.entity_id, e.kind, u.normal_name, u.name, u.is_primary, u.is_team_name
+FROM usable AS u
+JOIN entities AS e ON e.team_id = %(team_id)s AND e.entity_id = u.entity_id
+WHERE u.is_team_name OR u.given_by = %(profile_id)s
+ORDER BY e.entity_id, u.normal_name, u.given_by;
 
 -- name: entity_contexts_for_mentions
 -- purpose: the identity contexts of the same candidates

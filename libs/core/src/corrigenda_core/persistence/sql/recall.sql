@@ -35,9 +35,15 @@ LIMIT %(hits)s;
 -- index: entity_names_normal_name_idx
 -- lock: none
 WITH named AS MATERIALIZED (
+    -- By the names that the team has for it, and those that the reader gave.
     SELECT DISTINCT n.entity_id
     FROM entity_names AS n
     WHERE n.team_id = %(team_id)s AND n.normal_name = ANY(%(names)s::text[]) AND n.recorded_at <= %(known_at)s
+      AND (n.is_primary OR n.is_confirmed OR n.given_by = %(reader_id)s OR EXISTS (
+          SELECT 1 FROM entity_names AS o
+          WHERE o.team_id = n.team_id AND o.entity_id = n.entity_id AND o.normal_name = n.normal_name
+            AND o.given_by <> n.given_by AND o.recorded_at <= %(known_at)s
+      ))
 ),
 touched AS (
     SELECT r.relationship_id, r.first_recorded_at

@@ -30,12 +30,23 @@ entity_names = team_table(
     required("normal_name", Text),
     required("name", Text, "as first written"),
     required("is_primary", Boolean, "the name it was created with; the others are aliases"),
+    required("given_by", Uuid, "the profile that gave it; an alias is the giver's own until another gives it as well"),
+    required("is_confirmed", Boolean, "given with an admin key, so that it is the team's at once"),
     *ledgered(),
     CheckConstraint("octet_length(normal_name) BETWEEN 1 AND 1280", name="normal_name"),
     refers(["entity_id"], "entities"),
+    refers(["given_by"], "profiles", ["profile_id"]),
     index("entity_names_normal_name_idx", "normal_name", serves="candidates of a mention; entity branch of recall"),
-    key=("entity_id", "normal_name"),
-    comment="A name or alias of an entity; several entities may share it.",
+    index("entity_names_given_by_idx", "given_by", serves="names a profile gave; foreign key to profiles"),
+    index(
+        "entity_names_primary_key",
+        "entity_id",
+        serves="an entity is shown by one name",
+        where="is_primary",
+        is_unique=True,
+    ),
+    key=("entity_id", "normal_name", "given_by"),
+    comment="A name or alias of an entity, as one profile gave it; several entities may share it.",
 )
 
 entity_contexts = team_table(
