@@ -48,6 +48,12 @@ class VerifierChoice(StrEnum):
     LOCAL = "local"
 
 
+class JudgeChoice(StrEnum):
+    """The judges to choose from."""
+
+    LOCAL = "local"
+
+
 class ProcessSettings(BaseSettings):
     """What every process needs: its database, its logs, its traces and metrics."""
 
@@ -129,4 +135,20 @@ class VerifierSettings(BaseSettings):
     )
     verifier_retries: int = Field(
         default=3, ge=0, le=3, description="How often the verifier is asked again after an unusable answer."
+    )
+
+
+class JudgeSettings(BaseSettings):
+    """Which judge a process uses."""
+
+    model_config = ProcessSettings.model_config
+
+    judge: JudgeChoice = Field(
+        default=JudgeChoice.LOCAL, description="What judges pairs of an owner's statements: local (by rule, no model)."
+    )
+    judge_timeout_seconds: float = Field(
+        default=20.0, gt=0.0, le=120.0, description="How long one call of the judge may take."
+    )
+    judge_retries: int = Field(
+        default=2, ge=0, le=3, description="How often the judge is asked again after an unusable answer."
     )

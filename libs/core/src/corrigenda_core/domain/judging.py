@@ -50,13 +50,19 @@ class JudgedSide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeQuestion:
-    """A pair that excludes each other; ``others`` are up to six other living statements of the subject, in words."""
+    """A pair that excludes each other; ``others`` are up to six other living statements of the subject, in words.
+
+    ``subject``, ``predicate`` and ``scope`` are what both sides speak of, as they are shown.
+    """
 
     item_id: ItemId
     item_version: int
     incoming: JudgedSide
     opposing: JudgedSide
     others: tuple[str, ...] = ()
+    subject: str = ""
+    predicate: str = ""
+    scope: str = ""
 
     def __post_init__(self) -> None:
         if len(self.others) > MOST_OTHERS:

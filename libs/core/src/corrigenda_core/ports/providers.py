@@ -1,6 +1,6 @@
-"""What the core asks of models: the ports of the verifier and the embedder, and the values that pass through them.
+"""What the core asks of models: the ports of verifier, judge and embedder, and the values that pass through them.
 
-Both ports see text that may be hostile and answer with proposals only. Their answers are checked by the caller's side
+They see text that may be hostile and answer with proposals only. Their answers are checked by the caller's side
 (`corrigenda_core.providers.validation`), so an implementation need not be trusted.
 """
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corrigenda_core.domain.ids import EntityId, PredicateKey, ProposalId
+from corrigenda_core.domain.judging import JudgeAnswer, JudgeQuestion
 from corrigenda_core.domain.objects import Polarity, ValueObject
 from corrigenda_core.domain.time import Instant, TimeBound
 from corrigenda_core.domain.verification import CitedSpan, Modality, VerificationVerdict
@@ -24,6 +25,18 @@ Vectors = NDArray[np.float32]
 
 class ProviderFailed(Exception):
     """A provider did not answer: unreachable, over its deadline or busy. The message holds no payload text."""
+
+
+class UnusableAnswer(ProviderFailed):
+    """A provider answered what cannot be read.
+
+    Attributes:
+        problems: what is wrong, in words that a model can act on; they quote nothing of the answer.
+    """
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,8 +139,32 @@ class Verifier(Protocol):
             problems: why the last answer to the same request was refused; empty at the first call.
 
         Raises:
-            ProviderFailed: there is no answer.
+            ProviderFailed: there is no answer; `UnusableAnswer` if there is one that cannot be read.
         """
+        ...
+
+    async def close(self) -> None:
+        """Releases what it holds; later calls fail."""
+        ...
+
+
+class Judge(Protocol):
+    """Says how two statements of one owner that exclude each other relate; it decides nothing by itself."""
+
+    async def judge(self, question: JudgeQuestion, *, problems: tuple[str, ...] = ()) -> JudgeAnswer:
+        """Looks at one pair.
+
+        Args:
+            question: both statements, with all that is known of them.
+            problems: why the last answer to the same question was refused; empty at the first call.
+
+        Raises:
+            ProviderFailed: there is no answer; `UnusableAnswer` if there is one that cannot be read.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Releases what it holds; later calls fail."""
         ...
 
 

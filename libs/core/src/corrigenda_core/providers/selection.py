@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from corrigenda_core.config import EmbedderChoice, EmbedderSettings, VerifierChoice, VerifierSettings
+from corrigenda_core.config import (
+    EmbedderChoice,
+    EmbedderSettings,
+    JudgeChoice,
+    JudgeSettings,
+    VerifierChoice,
+    VerifierSettings,
+)
 from corrigenda_core.ports.providers import Embedder
 from corrigenda_core.providers.embedder_hashing import HashingEmbedder
 from corrigenda_core.providers.embedder_minilm import minilm_embedder
+from corrigenda_core.providers.judge_local import LocalJudge
+from corrigenda_core.providers.judge_validation import ValidatedJudge
 from corrigenda_core.providers.local.times import TimeReader
 from corrigenda_core.providers.validation import ValidatedVerifier
 from corrigenda_core.providers.verifier_local import LocalVerifier
@@ -32,6 +41,19 @@ def make_verifier(settings: VerifierSettings, read_times: TimeReader) -> Validat
                 LocalVerifier(read_times),
                 call_timeout_seconds=settings.verifier_timeout_seconds,
                 retries=settings.verifier_retries,
+            )
+        case unknown:
+            assert_never(unknown)
+
+
+def make_judge(settings: JudgeSettings) -> ValidatedJudge:
+    """The judge, with its answers checked."""
+    match settings.judge:
+        case JudgeChoice.LOCAL:
+            return ValidatedJudge(
+                LocalJudge(),
+                call_timeout_seconds=settings.judge_timeout_seconds,
+                retries=settings.judge_retries,
             )
         case unknown:
             assert_never(unknown)

@@ -15,6 +15,7 @@ from corrigenda_core.ports.providers import (
     Finding,
     ProposalToVerify,
     ProviderFailed,
+    UnusableAnswer,
     VerificationRequest,
     Verifier,
     VerifierAnswer,
@@ -61,6 +62,10 @@ class ValidatedVerifier:
             problems = outcome
         return VerifierUnavailable(problems=problems, calls=calls)
 
+    async def close(self) -> None:
+        """Releases the verifier."""
+        await self._verifier.close()
+
     async def _call(self, request: VerificationRequest, problems: tuple[str, ...]) -> VerifierAnswer | tuple[str, ...]:
         """A valid answer, or what is wrong."""
         try:
@@ -68,6 +73,8 @@ class ValidatedVerifier:
                 answer = await self._verifier.verify(request, problems=problems)
         except TimeoutError:
             return ("no answer in time",)
+        except UnusableAnswer as unusable:
+            return unusable.problems[:MAX_PROBLEMS]
         except ProviderFailed as failure:
             # The problems of an earlier answer stay: they are what the next call must avoid.
             return problems or (str(failure),)

@@ -62,6 +62,9 @@ class LocalVerifier:
             return self.read(request)
         return await asyncio.to_thread(self.read, request)
 
+    async def close(self) -> None:
+        """Nothing to release."""
+
     def read(self, request: VerificationRequest) -> VerifierAnswer:
         """The answer, computed on the calling thread."""
         zone = team_zone(request.time_zone)

@@ -1,0 +1,92 @@
+"""Believes no judge: checks every answer, asks again with the reason, and tells an invalid answer from none."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from corrigenda_core.domain.judging import JudgeAnswer, Judgement, JudgeQuestion, Verdict
+from corrigenda_core.policy.judging import decide_verdict
+from corrigenda_core.ports.providers import Judge, ProviderFailed, UnusableAnswer
+
+MAX_RETRIES = 3
+MAX_REASON_CODE_POINTS = 1024
+MAX_NAME_CODE_POINTS = 128
+MAX_VERDICT_CODE_POINTS = 40
+MAX_EXCERPT_CODE_POINTS = 4096
+NOT_READ = "unreadable"
+"""The verdict that is recorded of an answer that could not be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeUnavailable:
+    """No answer: what was wrong, in words without payload text, and how often the judge was called."""
+
+    problem: str
+    calls: int
+
+
+class ValidatedJudge:
+    """Any judge, made safe to use: what it answers is a judgement, and its failures are values."""
+
+    def __init__(self, judge: Judge, *, call_timeout_seconds: float, retries: int = MAX_RETRIES) -> None:
+        if not 0 <= retries <= MAX_RETRIES:
+            raise ValueError(f"retries must be 0..{MAX_RETRIES}, not {retries}")
+        self._judge = judge
+        self._call_timeout_seconds = call_timeout_seconds
+        self._retries = retries
+
+    async def ask(self, question: JudgeQuestion) -> Judgement | JudgeUnavailable:
+        """What the answer to a question is worth; an answer that stays invalid counts as unsure and says why.
+
+        Without any answer there is nothing to record: the pair is left for another time.
+        """
+        judgement: Judgement | None = None
+        problem = ""
+        calls = 0
+        while calls <= self._retries:
+            calls += 1
+            try:
+                judgement = await self._call(question, judgement)
+            except TimeoutError:
+                problem = "no answer in time"
+            except ProviderFailed as failure:
+                problem = str(failure)
+                if judgement is not None:
+                    break
+            else:
+                if not judgement.problem:
+                    return judgement
+        return judgement or JudgeUnavailable(problem=problem, calls=calls)
+
+    async def close(self) -> None:
+        """Releases the judge."""
+        await self._judge.close()
+
+    async def _call(self, question: JudgeQuestion, last: Judgement | None) -> Judgement:
+        problems = () if last is None else (last.problem,)
+        try:
+            async with asyncio.timeout(self._call_timeout_seconds):
+                answer = await self._judge.judge(question, problems=problems)
+        except UnusableAnswer as unusable:
+            return Judgement(
+                verdict=Verdict.UNSURE,
+                answer=JudgeAnswer(verdict=NOT_READ, judge="unknown"),
+                problem="; ".join(unusable.problems)[:MAX_REASON_CODE_POINTS],
+            )
+        return _bounded(question, answer)
+
+
+def _bounded(question: JudgeQuestion, answer: JudgeAnswer) -> Judgement:
+    """The judgement, what is recorded of it cut to what a record may hold."""
+    judgement = decide_verdict(question, answer)
+    cut = replace(
+        answer,
+        verdict=answer.verdict[:MAX_VERDICT_CODE_POINTS],
+        judge=answer.judge[:MAX_NAME_CODE_POINTS],
+        model=answer.model[:MAX_NAME_CODE_POINTS],
+        reason=answer.reason[:MAX_REASON_CODE_POINTS],
+        kept_id=None if answer.kept_id is None else answer.kept_id[:MAX_NAME_CODE_POINTS],
+        excerpt=None if answer.excerpt is None else answer.excerpt[:MAX_EXCERPT_CODE_POINTS],
+    )
+    return replace(judgement, answer=cut)
