@@ -50,6 +50,7 @@ BOUNDS = [
     ("page_token", RECALL["TraceRequest"], "page_token", ""),
     ("review_period", ADMIN["UpdateTeamPolicyRequest"], "review_period_days", ""),
     ("review_start", ADMIN["UpdateTeamPolicyRequest"], "review_start_minute", ""),
+    ("key_overlap", ADMIN["RotateKeyRequest"], "overlap_seconds", ""),
 ]
 
 GREATEST = {Unit.ITEMS: "max_items", Unit.BYTES: "max_bytes", Unit.CODE_POINTS: "max_code_points"}

@@ -69,7 +69,7 @@ POSITION = "authoritative_groups counted_groups last_seen_at present recorded_at
 MEMBER = "present recorded_at relationship_version revision version"
 
 UPDATE = {
-    ("corrigenda_ingest", "api_keys"): "recorded_at revision revoked_at",
+    ("corrigenda_ingest", "api_keys"): "expires_at recorded_at revision revoked_at",
     ("corrigenda_ingest", "case_lease"): "attempts attempts_date claim_token lease_expires_at next_review_at",
     ("corrigenda_ingest", "case_members"): MEMBER,
     ("corrigenda_ingest", "case_positions"): POSITION,

@@ -114,6 +114,10 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
             ids.profile,
             lambda one: admin_service_pb2.CreateKeyRequest(idempotency_key="fixed", profile_id=one, scopes=[1]),
         ),
+        "RotateKey": (
+            ids.key,
+            lambda one: admin_service_pb2.RotateKeyRequest(idempotency_key="fixed", key_id=one),
+        ),
         "RevokeKey": (
             ids.key,
             lambda one: admin_service_pb2.RevokeKeyRequest(idempotency_key="fixed", key_id=one),
@@ -132,6 +136,8 @@ WITHOUT_IDS: dict[str, Callable[[], Message]] = {
     "UpdateTeamPolicy": lambda: admin_service_pb2.UpdateTeamPolicyRequest(idempotency_key="2", review_period_days=3),
     "CreateProfile": lambda: admin_service_pb2.CreateProfileRequest(idempotency_key="mine 3", name="A2"),
     "ListProfiles": lambda: admin_service_pb2.ListProfilesRequest(),
+    "ListKeys": lambda: admin_service_pb2.ListKeysRequest(include_ended=True),
+    "ListAlerts": lambda: admin_service_pb2.ListAlertsRequest(),
     "RegisterPredicate": lambda: admin_service_pb2.RegisterPredicateRequest(
         idempotency_key="mine 4",
         definition=predicate_pb2.PredicateDefinition(

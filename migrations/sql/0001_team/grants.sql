@@ -16,7 +16,7 @@ GRANT SELECT, INSERT ON idempotency_records TO corrigenda_ingest, corrigenda_con
 GRANT UPDATE (name, review_period_days, review_start_minute, time_zone, trusts_declared_groups, clock_mode, driven_now,
     version, opened_at, revision, recorded_at) ON teams TO corrigenda_ingest;
 GRANT INSERT, UPDATE (name, revision, recorded_at) ON profiles TO corrigenda_ingest;
-GRANT SELECT, INSERT, UPDATE (revoked_at, revision, recorded_at) ON api_keys TO corrigenda_ingest;
+GRANT SELECT, INSERT, UPDATE (expires_at, revoked_at, revision, recorded_at) ON api_keys TO corrigenda_ingest;
 
 GRANT SELECT, INSERT ON ingests, evidence_fragments TO corrigenda_ingest;
 GRANT SELECT ON evidence_fragments TO corrigenda_conflict, corrigenda_recall, corrigenda_indexer;

@@ -91,23 +91,28 @@ CREATE TABLE api_keys (
     created_at TIMESTAMP WITH TIME ZONE NOT NULL,
     expires_at TIMESTAMP WITH TIME ZONE NOT NULL,
     revoked_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    replaces_key_id UUID,
     revision BIGINT NOT NULL,
     recorded_at TIMESTAMP WITH TIME ZONE NOT NULL,
     CONSTRAINT api_keys_pkey PRIMARY KEY (team_id, key_id),
     CONSTRAINT api_keys_key_hash_length_check CHECK (octet_length(key_hash) = 32),
     CONSTRAINT api_keys_scopes_check CHECK (scopes <@ ARRAY['read', 'write', 'assert_authority', 'admin', 'operator']),
-    CONSTRAINT api_keys_team_id_profile_id_fkey FOREIGN KEY(team_id, profile_id) REFERENCES profiles (team_id, profile_id)
+    CONSTRAINT api_keys_team_id_profile_id_fkey FOREIGN KEY(team_id, profile_id) REFERENCES profiles (team_id, profile_id),
+    CONSTRAINT api_keys_team_id_replaces_key_id_fkey FOREIGN KEY(team_id, replaces_key_id) REFERENCES api_keys (team_id, key_id)
 );
 
 CREATE INDEX api_keys_key_id_idx ON api_keys (key_id);
 COMMENT ON INDEX api_keys_key_id_idx IS 'authenticate: the key before its team is known';
 CREATE INDEX api_keys_profile_id_idx ON api_keys (team_id, profile_id);
 COMMENT ON INDEX api_keys_profile_id_idx IS 'keys of a profile; foreign key to profiles';
+CREATE UNIQUE INDEX api_keys_replaces_key_id_key ON api_keys (team_id, replaces_key_id) WHERE replaces_key_id IS NOT NULL;
+COMMENT ON INDEX api_keys_replaces_key_id_key IS 'the successor of a key, at most one; foreign key to api_keys';
 COMMENT ON TABLE api_keys IS 'A keyed hash of a secret that was shown once, and what it permits.';
 COMMENT ON COLUMN api_keys.label IS 'what it is for, in words';
 COMMENT ON COLUMN api_keys.created_at IS 'real time, like the two that follow';
 COMMENT ON COLUMN api_keys.expires_at IS 'infinity: never';
 COMMENT ON COLUMN api_keys.revoked_at IS 'infinity: not revoked';
+COMMENT ON COLUMN api_keys.replaces_key_id IS 'the key before it in a rotation';
 
 CREATE TABLE idempotency_records (
     team_id UUID NOT NULL,

@@ -101,7 +101,7 @@ class ServerSettings(ProcessSettings):
         description="Secret that signs page tokens and other short-lived tokens, at least 32 characters."
     )
     caller_cache_seconds: float = Field(
-        default=5.0,
+        default=2.0,
         ge=0.0,
         le=60.0,
         description="How long an authenticated key is trusted without asking the database: a revocation takes effect "

@@ -101,11 +101,27 @@ def page_tokens(settings: ServerSettings) -> PageTokens:
     return PageTokens(settings.page_token_key.get_secret_value().encode())
 
 
+def make_authenticator(foundation: Foundation, settings: ServerSettings) -> Authenticator:
+    """What tells who a key is, in this process."""
+
+    async def lookup(key_id: KeyId, key_hash: bytes) -> KnownKey | None:
+        return await find_key(foundation.database, key_id, key_hash)
+
+    return Authenticator(
+        lookup=lookup,
+        pepper=settings.key_pepper.get_secret_value().encode(),
+        max_age_seconds=settings.caller_cache_seconds,
+        now=foundation.now,
+        monotonic_seconds=time.monotonic,
+    )
+
+
 async def serve(
     foundation: Foundation,
     settings: ServerSettings,
     services: Sequence[ServiceBinding],
     *,
+    authenticator: Authenticator | None = None,
     checks: Mapping[str, DependencyCheck] | None = None,
 ) -> None:
     """Serves until the process is told to stop, then drains.
@@ -114,23 +130,13 @@ async def serve(
         foundation: the process's.
         settings: its address and secrets.
         services: what is served.
+        authenticator: for a process whose use cases change keys; default: one of its own.
         checks: dependencies beside the database, by name.
     """
     stop = stop_event()
-
-    async def lookup(key_id: KeyId, key_hash: bytes) -> KnownKey | None:
-        return await find_key(foundation.database, key_id, key_hash)
-
-    authenticator = Authenticator(
-        lookup=lookup,
-        pepper=settings.key_pepper.get_secret_value().encode(),
-        max_age_seconds=settings.caller_cache_seconds,
-        now=foundation.now,
-        monotonic_seconds=time.monotonic,
-    )
     gate = CallGate(
         methods=methods_of(service.descriptor for service in services),
-        authenticator=authenticator,
+        authenticator=authenticator or make_authenticator(foundation, settings),
         may_call=may_call_method,
         limiter=RateLimiter(RateLimit()),
         metrics=CallMetrics(foundation.registry),

@@ -7,20 +7,25 @@ from corrigenda.ingest.v1 import ingest_service_pb2, ingest_service_pb2_grpc
 from corrigenda_core.policy.time_words import decide_time_bounds
 from corrigenda_core.providers.selection import make_verifier
 from corrigenda_core.rpc.server import ServiceBinding
-from corrigenda_core.serving import Foundation, open_foundation, page_tokens, serve
+from corrigenda_core.security.caller_cache import Authenticator
+from corrigenda_core.serving import Foundation, make_authenticator, open_foundation, page_tokens, serve
 
 from corrigenda_ingest.config import IngestSettings
 from corrigenda_ingest.handlers import AdminHandlers, IngestHandlers
 from corrigenda_ingest.use_cases.administration import Administration
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
+from corrigenda_ingest.use_cases.keys import Keys
+from corrigenda_ingest.use_cases.list_alerts import ListAlerts
+from corrigenda_ingest.use_cases.list_keys import ListKeys
 from corrigenda_ingest.use_cases.profiles import Profiles
 from corrigenda_ingest.use_cases.register_predicate import RegisterPredicate
 from corrigenda_ingest.use_cases.remember import Remember
 from corrigenda_ingest.use_cases.teams import Teams
 
 
-def bindings(foundation: Foundation, settings: IngestSettings) -> list[ServiceBinding]:
-    """What the process serves."""
+def bindings(foundation: Foundation, settings: IngestSettings, authenticator: Authenticator) -> list[ServiceBinding]:
+    """What the process serves; ``authenticator`` forgets the keys that it revokes."""
+    tokens = page_tokens(settings)
     remember = Remember(
         reader=foundation.reader,
         runner=foundation.runner,
@@ -31,13 +36,15 @@ def bindings(foundation: Foundation, settings: IngestSettings) -> list[ServiceBi
     ingest = IngestHandlers(remember=remember, get_placement=GetPlacement(reader=foundation.reader))
     admin = AdminHandlers(
         teams=Teams(administration=administration, reader=foundation.reader),
-        profiles=Profiles(
+        profiles=Profiles(administration=administration, reader=foundation.reader, page_tokens=tokens),
+        keys=Keys(
             administration=administration,
-            reader=foundation.reader,
-            page_tokens=page_tokens(settings),
             pepper=settings.key_pepper.get_secret_value().encode(),
+            forget=authenticator.forget,
         ),
+        list_keys=ListKeys(reader=foundation.reader, page_tokens=tokens, now=foundation.now),
         register_predicate=RegisterPredicate(administration=administration),
+        list_alerts=ListAlerts(reader=foundation.reader, page_tokens=tokens),
     )
     return [
         ServiceBinding(
@@ -54,4 +61,5 @@ def bindings(foundation: Foundation, settings: IngestSettings) -> list[ServiceBi
 async def run_service(settings: IngestSettings) -> None:
     """Serves until the process is told to stop."""
     async with open_foundation(settings, "ingest") as foundation:
-        await serve(foundation, settings, bindings(foundation, settings))
+        authenticator = make_authenticator(foundation, settings)
+        await serve(foundation, settings, bindings(foundation, settings, authenticator), authenticator=authenticator)

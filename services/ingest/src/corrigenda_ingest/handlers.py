@@ -16,6 +16,9 @@ from corrigenda_core.rpc.idempotent import idempotency_of
 from corrigenda_ingest.requests import submission_of
 from corrigenda_ingest.responses import PlacementMessages
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
+from corrigenda_ingest.use_cases.keys import Keys
+from corrigenda_ingest.use_cases.list_alerts import ListAlerts
+from corrigenda_ingest.use_cases.list_keys import ListKeys
 from corrigenda_ingest.use_cases.profiles import Profiles
 from corrigenda_ingest.use_cases.register_predicate import RegisterPredicate
 from corrigenda_ingest.use_cases.remember import Remember
@@ -56,7 +59,10 @@ class AdminHandlers(admin_service_pb2_grpc.AdminServiceServicer):
 
     teams: Teams
     profiles: Profiles
+    keys: Keys
+    list_keys: ListKeys
     register_predicate: RegisterPredicate
+    list_alerts: ListAlerts
 
     async def GetTeam(self, request: admin.GetTeamRequest, context: Any) -> admin.GetTeamResponse:
         """The caller's team."""
@@ -78,11 +84,19 @@ class AdminHandlers(admin_service_pb2_grpc.AdminServiceServicer):
 
     async def CreateKey(self, request: admin.CreateKeyRequest, context: Any) -> admin.CreateKeyResponse:
         """Makes a key."""
-        return (await self.profiles.create_key(current_call().caller, request, _deadline())).value
+        return (await self.keys.create(current_call().caller, request, _deadline())).value
+
+    async def RotateKey(self, request: admin.RotateKeyRequest, context: Any) -> admin.RotateKeyResponse:
+        """Makes the next key of a line."""
+        return (await self.keys.rotate(current_call().caller, request, _deadline())).value
 
     async def RevokeKey(self, request: admin.RevokeKeyRequest, context: Any) -> admin.RevokeKeyResponse:
         """Ends a key."""
-        return (await self.profiles.revoke_key(current_call().caller, request, _deadline())).value
+        return (await self.keys.revoke(current_call().caller, request, _deadline())).value
+
+    async def ListKeys(self, request: admin.ListKeysRequest, context: Any) -> admin.ListKeysResponse:
+        """A page of keys."""
+        return await self.list_keys(current_call().caller, request, _deadline())
 
     async def RegisterPredicate(
         self, request: admin.RegisterPredicateRequest, context: Any
@@ -97,3 +111,7 @@ class AdminHandlers(admin_service_pb2_grpc.AdminServiceServicer):
     async def OpenTeam(self, request: admin.OpenTeamRequest, context: Any) -> admin.OpenTeamResponse:
         """Opens the team for good."""
         return (await self.teams.open(current_call().caller, request, _deadline())).value
+
+    async def ListAlerts(self, request: admin.ListAlertsRequest, context: Any) -> admin.ListAlertsResponse:
+        """A page of alerts."""
+        return await self.list_alerts(current_call().caller, request, _deadline())

@@ -99,6 +99,7 @@ def create_team(
                 "created_at": now,
                 "expires_at": Unbounded.END,
                 "revoked_at": Unbounded.END,
+                "replaces_key_id": None,
             },
         ),
     ]

@@ -22,6 +22,7 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from corrigenda.admin.v1 import alert_pb2 as corrigenda_dot_admin_dot_v1_dot_alert__pb2
 from corrigenda.admin.v1 import profile_pb2 as corrigenda_dot_admin_dot_v1_dot_profile__pb2
 from corrigenda.admin.v1 import team_pb2 as corrigenda_dot_admin_dot_v1_dot_team__pb2
 from corrigenda.options.v1 import key_scope_pb2 as corrigenda_dot_options_dot_v1_dot_key__scope__pb2
@@ -31,7 +32,7 @@ from corrigenda.type.v1 import predicate_pb2 as corrigenda_dot_type_dot_v1_dot_p
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'corrigenda/admin/v1/admin_service.proto\x12\x13\x63orrigenda.admin.v1\x1a!corrigenda/admin/v1/profile.proto\x1a\x1e\x63orrigenda/admin/v1/team.proto\x1a%corrigenda/options/v1/key_scope.proto\x1a#corrigenda/options/v1/options.proto\x1a!corrigenda/options/v1/rules.proto\x1a\"corrigenda/type/v1/predicate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"B\n\x0eGetTeamRequest\x12\x30\n\x0cmin_revision\x18\x01 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\"\\\n\x0fGetTeamResponse\x12-\n\x04team\x18\x01 \x01(\x0b\x32\x19.corrigenda.admin.v1.TeamR\x04team\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x81\x04\n\x17UpdateTeamPolicyRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12=\n\x10\x65xpected_version\x18\x02 \x01(\rB\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x0f\x65xpectedVersion\x88\x01\x01\x12I\n\x12review_period_days\x18\x03 \x01(\rB\x16\xca\xf3\x18\x12\x41\x00\x00\x00\x00\x00\x00\xf0?I\x00\x00\x00\x00\x00\x00>@H\x01R\x10reviewPeriodDays\x88\x01\x01\x12\x42\n\x13review_start_minute\x18\x04 \x01(\rB\r\xca\xf3\x18\tI\x00\x00\x00\x00\x00|\x96@H\x02R\x11reviewStartMinute\x88\x01\x01\x12<\n\ttime_zone\x18\x05 \x01(\tB\x1a\xca\xf3\x18\x16\x10\x01\x18@R\x10[A-Za-z0-9_+/-]+H\x03R\x08timeZone\x88\x01\x01\x12\x39\n\x16trusts_declared_groups\x18\x06 \x01(\x08H\x04R\x14trustsDeclaredGroups\x88\x01\x01\x42\x13\n\x11_expected_versionB\x15\n\x13_review_period_daysB\x16\n\x14_review_start_minuteB\x0c\n\n_time_zoneB\x19\n\x17_trusts_declared_groups\"o\n\x18UpdateTeamPolicyResponse\x12\x37\n\x06policy\x18\x01 \x01(\x0b\x32\x1f.corrigenda.admin.v1.TeamPolicyR\x06policy\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"i\n\x14\x43reateProfileRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x1d\n\x04name\x18\x02 \x01(\tB\t\xca\xf3\x18\x05\x08\x01\x18\x80\x01R\x04name\"k\n\x15\x43reateProfileResponse\x12\x36\n\x07profile\x18\x01 \x01(\x0b\x32\x1c.corrigenda.admin.v1.ProfileR\x07profile\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x8c\x01\n\x13ListProfilesRequest\x12\x30\n\x0cmin_revision\x18\x01 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12\x1b\n\tpage_size\x18\x02 \x01(\rR\x08pageSize\x12&\n\npage_token\x18\x03 \x01(\tB\x07\xca\xf3\x18\x03(\x80\x08R\tpageToken\"\xaa\x01\n\x14ListProfilesResponse\x12\x38\n\x08profiles\x18\x01 \x03(\x0b\x32\x1c.corrigenda.admin.v1.ProfileR\x08profiles\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n\x05total\x18\x03 \x01(\rR\x05total\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\"\xa0\x02\n\x10\x43reateKeyRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\'\n\nprofile_id\x18\x02 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\tprofileId\x12\x1d\n\x05label\x18\x03 \x01(\tB\x07\xca\xf3\x18\x03\x18\x80\x01R\x05label\x12\x41\n\x06scopes\x18\x04 \x03(\x0e\x32\x1f.corrigenda.options.v1.KeyScopeB\x08\xca\xf3\x18\x04\x30\x01\x38\x05R\x06scopes\x12>\n\nexpires_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\texpiresAt\x88\x01\x01\x42\r\n\x0b_expires_at\"s\n\x11\x43reateKeyResponse\x12*\n\x03key\x18\x01 \x01(\x0b\x32\x18.corrigenda.admin.v1.KeyR\x03key\x12\x16\n\x06secret\x18\x02 \x01(\tR\x06secret\x12\x1a\n\x08revision\x18\x03 \x01(\x03R\x08revision\"\x88\x01\n\x10RevokeKeyRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x1f\n\x06key_id\x18\x02 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x05keyId\x12\x1f\n\x06reason\x18\x03 \x01(\tB\x07\xca\xf3\x18\x03\x18\x80\x02R\x06reason\"[\n\x11RevokeKeyResponse\x12*\n\x03key\x18\x01 \x01(\x0b\x32\x18.corrigenda.admin.v1.KeyR\x03key\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x8b\x02\n\x18RegisterPredicateRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12O\n\ndefinition\x18\x02 \x01(\x0b\x32\'.corrigenda.type.v1.PredicateDefinitionB\x06\xca\xf3\x18\x02\x08\x01R\ndefinition\x12=\n\x10\x65xpected_version\x18\x03 \x01(\rB\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x0f\x65xpectedVersion\x88\x01\x01\x12\x16\n\x06retire\x18\x04 \x01(\x08R\x06retireB\x13\n\x11_expected_version\"t\n\x19RegisterPredicateResponse\x12;\n\tpredicate\x18\x01 \x01(\x0b\x32\x1d.corrigenda.type.v1.PredicateR\tpredicate\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x7f\n\x11\x44riveClockRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x36\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x06\xca\xf3\x18\x02\x08\x01R\x04time\"f\n\x12\x44riveClockResponse\x12\x34\n\x05\x63lock\x18\x01 \x01(\x0b\x32\x1e.corrigenda.admin.v1.TeamClockR\x05\x63lock\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"E\n\x0fOpenTeamRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\"d\n\x10OpenTeamResponse\x12\x34\n\x05\x63lock\x18\x01 \x01(\x0b\x32\x1e.corrigenda.admin.v1.TeamClockR\x05\x63lock\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision2\xe7\x07\n\x0c\x41\x64minService\x12^\n\x07GetTeam\x12#.corrigenda.admin.v1.GetTeamRequest\x1a$.corrigenda.admin.v1.GetTeamResponse\"\x08\x9a\xf4\x18\x04\n\x02\x04\x05\x12z\n\x10UpdateTeamPolicy\x12,.corrigenda.admin.v1.UpdateTeamPolicyRequest\x1a-.corrigenda.admin.v1.UpdateTeamPolicyResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12q\n\rCreateProfile\x12).corrigenda.admin.v1.CreateProfileRequest\x1a*.corrigenda.admin.v1.CreateProfileResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12m\n\x0cListProfiles\x12(.corrigenda.admin.v1.ListProfilesRequest\x1a).corrigenda.admin.v1.ListProfilesResponse\"\x08\x9a\xf4\x18\x04\n\x02\x04\x01\x12\x65\n\tCreateKey\x12%.corrigenda.admin.v1.CreateKeyRequest\x1a&.corrigenda.admin.v1.CreateKeyResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12\x65\n\tRevokeKey\x12%.corrigenda.admin.v1.RevokeKeyRequest\x1a&.corrigenda.admin.v1.RevokeKeyResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12}\n\x11RegisterPredicate\x12-.corrigenda.admin.v1.RegisterPredicateRequest\x1a..corrigenda.admin.v1.RegisterPredicateResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12h\n\nDriveClock\x12&.corrigenda.admin.v1.DriveClockRequest\x1a\'.corrigenda.admin.v1.DriveClockResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12\x62\n\x08OpenTeam\x12$.corrigenda.admin.v1.OpenTeamRequest\x1a%.corrigenda.admin.v1.OpenTeamResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'corrigenda/admin/v1/admin_service.proto\x12\x13\x63orrigenda.admin.v1\x1a\x1f\x63orrigenda/admin/v1/alert.proto\x1a!corrigenda/admin/v1/profile.proto\x1a\x1e\x63orrigenda/admin/v1/team.proto\x1a%corrigenda/options/v1/key_scope.proto\x1a#corrigenda/options/v1/options.proto\x1a!corrigenda/options/v1/rules.proto\x1a\"corrigenda/type/v1/predicate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"B\n\x0eGetTeamRequest\x12\x30\n\x0cmin_revision\x18\x01 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\"\\\n\x0fGetTeamResponse\x12-\n\x04team\x18\x01 \x01(\x0b\x32\x19.corrigenda.admin.v1.TeamR\x04team\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x81\x04\n\x17UpdateTeamPolicyRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12=\n\x10\x65xpected_version\x18\x02 \x01(\rB\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x0f\x65xpectedVersion\x88\x01\x01\x12I\n\x12review_period_days\x18\x03 \x01(\rB\x16\xca\xf3\x18\x12\x41\x00\x00\x00\x00\x00\x00\xf0?I\x00\x00\x00\x00\x00\x00>@H\x01R\x10reviewPeriodDays\x88\x01\x01\x12\x42\n\x13review_start_minute\x18\x04 \x01(\rB\r\xca\xf3\x18\tI\x00\x00\x00\x00\x00|\x96@H\x02R\x11reviewStartMinute\x88\x01\x01\x12<\n\ttime_zone\x18\x05 \x01(\tB\x1a\xca\xf3\x18\x16\x10\x01\x18@R\x10[A-Za-z0-9_+/-]+H\x03R\x08timeZone\x88\x01\x01\x12\x39\n\x16trusts_declared_groups\x18\x06 \x01(\x08H\x04R\x14trustsDeclaredGroups\x88\x01\x01\x42\x13\n\x11_expected_versionB\x15\n\x13_review_period_daysB\x16\n\x14_review_start_minuteB\x0c\n\n_time_zoneB\x19\n\x17_trusts_declared_groups\"o\n\x18UpdateTeamPolicyResponse\x12\x37\n\x06policy\x18\x01 \x01(\x0b\x32\x1f.corrigenda.admin.v1.TeamPolicyR\x06policy\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"i\n\x14\x43reateProfileRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x1d\n\x04name\x18\x02 \x01(\tB\t\xca\xf3\x18\x05\x08\x01\x18\x80\x01R\x04name\"k\n\x15\x43reateProfileResponse\x12\x36\n\x07profile\x18\x01 \x01(\x0b\x32\x1c.corrigenda.admin.v1.ProfileR\x07profile\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x8c\x01\n\x13ListProfilesRequest\x12\x30\n\x0cmin_revision\x18\x01 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12\x1b\n\tpage_size\x18\x02 \x01(\rR\x08pageSize\x12&\n\npage_token\x18\x03 \x01(\tB\x07\xca\xf3\x18\x03(\x80\x08R\tpageToken\"\xaa\x01\n\x14ListProfilesResponse\x12\x38\n\x08profiles\x18\x01 \x03(\x0b\x32\x1c.corrigenda.admin.v1.ProfileR\x08profiles\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n\x05total\x18\x03 \x01(\rR\x05total\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\"\xa0\x02\n\x10\x43reateKeyRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\'\n\nprofile_id\x18\x02 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\tprofileId\x12\x1d\n\x05label\x18\x03 \x01(\tB\x07\xca\xf3\x18\x03\x18\x80\x01R\x05label\x12\x41\n\x06scopes\x18\x04 \x03(\x0e\x32\x1f.corrigenda.options.v1.KeyScopeB\x08\xca\xf3\x18\x04\x30\x01\x38\x05R\x06scopes\x12>\n\nexpires_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\texpiresAt\x88\x01\x01\x42\r\n\x0b_expires_at\"s\n\x11\x43reateKeyResponse\x12*\n\x03key\x18\x01 \x01(\x0b\x32\x18.corrigenda.admin.v1.KeyR\x03key\x12\x16\n\x06secret\x18\x02 \x01(\tR\x06secret\x12\x1a\n\x08revision\x18\x03 \x01(\x03R\x08revision\"\x87\x02\n\x10RotateKeyRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x1f\n\x06key_id\x18\x02 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x05keyId\x12;\n\x0foverlap_seconds\x18\x03 \x01(\rB\r\xca\xf3\x18\tI\x00\x00\x00\x00\x80\xc6\x43\x41H\x00R\x0eoverlapSeconds\x88\x01\x01\x12>\n\nexpires_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x01R\texpiresAt\x88\x01\x01\x42\x12\n\x10_overlap_secondsB\r\n\x0b_expires_at\"\xa9\x01\n\x11RotateKeyResponse\x12*\n\x03key\x18\x01 \x01(\x0b\x32\x18.corrigenda.admin.v1.KeyR\x03key\x12\x34\n\x08replaced\x18\x02 \x01(\x0b\x32\x18.corrigenda.admin.v1.KeyR\x08replaced\x12\x16\n\x06secret\x18\x03 \x01(\tR\x06secret\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\"\x88\x01\n\x10RevokeKeyRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x1f\n\x06key_id\x18\x02 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x05keyId\x12\x1f\n\x06reason\x18\x03 \x01(\tB\x07\xca\xf3\x18\x03\x18\x80\x02R\x06reason\"[\n\x11RevokeKeyResponse\x12*\n\x03key\x18\x01 \x01(\x0b\x32\x18.corrigenda.admin.v1.KeyR\x03key\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\xd4\x01\n\x0fListKeysRequest\x12%\n\nprofile_id\x18\x01 \x01(\tB\x06\xca\xf3\x18\x02X\x01R\tprofileId\x12#\n\rinclude_ended\x18\x02 \x01(\x08R\x0cincludeEnded\x12\x30\n\x0cmin_revision\x18\x03 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12\x1b\n\tpage_size\x18\x04 \x01(\rR\x08pageSize\x12&\n\npage_token\x18\x05 \x01(\tB\x07\xca\xf3\x18\x03(\x80\x08R\tpageToken\"\x9a\x01\n\x10ListKeysResponse\x12,\n\x04keys\x18\x01 \x03(\x0b\x32\x18.corrigenda.admin.v1.KeyR\x04keys\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n\x05total\x18\x03 \x01(\rR\x05total\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\"\x8b\x02\n\x18RegisterPredicateRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12O\n\ndefinition\x18\x02 \x01(\x0b\x32\'.corrigenda.type.v1.PredicateDefinitionB\x06\xca\xf3\x18\x02\x08\x01R\ndefinition\x12=\n\x10\x65xpected_version\x18\x03 \x01(\rB\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x0f\x65xpectedVersion\x88\x01\x01\x12\x16\n\x06retire\x18\x04 \x01(\x08R\x06retireB\x13\n\x11_expected_version\"t\n\x19RegisterPredicateResponse\x12;\n\tpredicate\x18\x01 \x01(\x0b\x32\x1d.corrigenda.type.v1.PredicateR\tpredicate\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x7f\n\x11\x44riveClockRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x36\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x06\xca\xf3\x18\x02\x08\x01R\x04time\"f\n\x12\x44riveClockResponse\x12\x34\n\x05\x63lock\x18\x01 \x01(\x0b\x32\x1e.corrigenda.admin.v1.TeamClockR\x05\x63lock\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"E\n\x0fOpenTeamRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\"d\n\x10OpenTeamResponse\x12\x34\n\x05\x63lock\x18\x01 \x01(\x0b\x32\x1e.corrigenda.admin.v1.TeamClockR\x05\x63lock\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x8a\x01\n\x11ListAlertsRequest\x12\x30\n\x0cmin_revision\x18\x01 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12\x1b\n\tpage_size\x18\x02 \x01(\rR\x08pageSize\x12&\n\npage_token\x18\x03 \x01(\tB\x07\xca\xf3\x18\x03(\x80\x08R\tpageToken\"\xa2\x01\n\x12ListAlertsResponse\x12\x32\n\x06\x61lerts\x18\x01 \x03(\x0b\x32\x1a.corrigenda.admin.v1.AlertR\x06\x61lerts\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n\x05total\x18\x03 \x01(\rR\x05total\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision2\x99\n\n\x0c\x41\x64minService\x12^\n\x07GetTeam\x12#.corrigenda.admin.v1.GetTeamRequest\x1a$.corrigenda.admin.v1.GetTeamResponse\"\x08\x9a\xf4\x18\x04\n\x02\x04\x05\x12z\n\x10UpdateTeamPolicy\x12,.corrigenda.admin.v1.UpdateTeamPolicyRequest\x1a-.corrigenda.admin.v1.UpdateTeamPolicyResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12q\n\rCreateProfile\x12).corrigenda.admin.v1.CreateProfileRequest\x1a*.corrigenda.admin.v1.CreateProfileResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12m\n\x0cListProfiles\x12(.corrigenda.admin.v1.ListProfilesRequest\x1a).corrigenda.admin.v1.ListProfilesResponse\"\x08\x9a\xf4\x18\x04\n\x02\x04\x01\x12\x65\n\tCreateKey\x12%.corrigenda.admin.v1.CreateKeyRequest\x1a&.corrigenda.admin.v1.CreateKeyResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12\x65\n\tRotateKey\x12%.corrigenda.admin.v1.RotateKeyRequest\x1a&.corrigenda.admin.v1.RotateKeyResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12\x65\n\tRevokeKey\x12%.corrigenda.admin.v1.RevokeKeyRequest\x1a&.corrigenda.admin.v1.RevokeKeyResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12`\n\x08ListKeys\x12$.corrigenda.admin.v1.ListKeysRequest\x1a%.corrigenda.admin.v1.ListKeysResponse\"\x07\x9a\xf4\x18\x03\n\x01\x04\x12}\n\x11RegisterPredicate\x12-.corrigenda.admin.v1.RegisterPredicateRequest\x1a..corrigenda.admin.v1.RegisterPredicateResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12h\n\nDriveClock\x12&.corrigenda.admin.v1.DriveClockRequest\x1a\'.corrigenda.admin.v1.DriveClockResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12\x62\n\x08OpenTeam\x12$.corrigenda.admin.v1.OpenTeamRequest\x1a%.corrigenda.admin.v1.OpenTeamResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12g\n\nListAlerts\x12&.corrigenda.admin.v1.ListAlertsRequest\x1a\'.corrigenda.admin.v1.ListAlertsResponse\"\x08\x9a\xf4\x18\x04\n\x02\x04\x05\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -66,12 +67,24 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CREATEKEYREQUEST'].fields_by_name['label']._serialized_options = b'\312\363\030\003\030\200\001'
   _globals['_CREATEKEYREQUEST'].fields_by_name['scopes']._loaded_options = None
   _globals['_CREATEKEYREQUEST'].fields_by_name['scopes']._serialized_options = b'\312\363\030\0040\0018\005'
+  _globals['_ROTATEKEYREQUEST'].fields_by_name['idempotency_key']._loaded_options = None
+  _globals['_ROTATEKEYREQUEST'].fields_by_name['idempotency_key']._serialized_options = b'\312\363\030\005\010\001(\200\001'
+  _globals['_ROTATEKEYREQUEST'].fields_by_name['key_id']._loaded_options = None
+  _globals['_ROTATEKEYREQUEST'].fields_by_name['key_id']._serialized_options = b'\312\363\030\004\010\001X\001'
+  _globals['_ROTATEKEYREQUEST'].fields_by_name['overlap_seconds']._loaded_options = None
+  _globals['_ROTATEKEYREQUEST'].fields_by_name['overlap_seconds']._serialized_options = b'\312\363\030\tI\000\000\000\000\200\306CA'
   _globals['_REVOKEKEYREQUEST'].fields_by_name['idempotency_key']._loaded_options = None
   _globals['_REVOKEKEYREQUEST'].fields_by_name['idempotency_key']._serialized_options = b'\312\363\030\005\010\001(\200\001'
   _globals['_REVOKEKEYREQUEST'].fields_by_name['key_id']._loaded_options = None
   _globals['_REVOKEKEYREQUEST'].fields_by_name['key_id']._serialized_options = b'\312\363\030\004\010\001X\001'
   _globals['_REVOKEKEYREQUEST'].fields_by_name['reason']._loaded_options = None
   _globals['_REVOKEKEYREQUEST'].fields_by_name['reason']._serialized_options = b'\312\363\030\003\030\200\002'
+  _globals['_LISTKEYSREQUEST'].fields_by_name['profile_id']._loaded_options = None
+  _globals['_LISTKEYSREQUEST'].fields_by_name['profile_id']._serialized_options = b'\312\363\030\002X\001'
+  _globals['_LISTKEYSREQUEST'].fields_by_name['min_revision']._loaded_options = None
+  _globals['_LISTKEYSREQUEST'].fields_by_name['min_revision']._serialized_options = b'\312\363\030\tA\000\000\000\000\000\000\000\000'
+  _globals['_LISTKEYSREQUEST'].fields_by_name['page_token']._loaded_options = None
+  _globals['_LISTKEYSREQUEST'].fields_by_name['page_token']._serialized_options = b'\312\363\030\003(\200\010'
   _globals['_REGISTERPREDICATEREQUEST'].fields_by_name['idempotency_key']._loaded_options = None
   _globals['_REGISTERPREDICATEREQUEST'].fields_by_name['idempotency_key']._serialized_options = b'\312\363\030\005\010\001(\200\001'
   _globals['_REGISTERPREDICATEREQUEST'].fields_by_name['definition']._loaded_options = None
@@ -84,6 +97,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DRIVECLOCKREQUEST'].fields_by_name['time']._serialized_options = b'\312\363\030\002\010\001'
   _globals['_OPENTEAMREQUEST'].fields_by_name['idempotency_key']._loaded_options = None
   _globals['_OPENTEAMREQUEST'].fields_by_name['idempotency_key']._serialized_options = b'\312\363\030\005\010\001(\200\001'
+  _globals['_LISTALERTSREQUEST'].fields_by_name['min_revision']._loaded_options = None
+  _globals['_LISTALERTSREQUEST'].fields_by_name['min_revision']._serialized_options = b'\312\363\030\tA\000\000\000\000\000\000\000\000'
+  _globals['_LISTALERTSREQUEST'].fields_by_name['page_token']._loaded_options = None
+  _globals['_LISTALERTSREQUEST'].fields_by_name['page_token']._serialized_options = b'\312\363\030\003(\200\010'
   _globals['_ADMINSERVICE'].methods_by_name['GetTeam']._loaded_options = None
   _globals['_ADMINSERVICE'].methods_by_name['GetTeam']._serialized_options = b'\232\364\030\004\n\002\004\005'
   _globals['_ADMINSERVICE'].methods_by_name['UpdateTeamPolicy']._loaded_options = None
@@ -94,50 +111,68 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ADMINSERVICE'].methods_by_name['ListProfiles']._serialized_options = b'\232\364\030\004\n\002\004\001'
   _globals['_ADMINSERVICE'].methods_by_name['CreateKey']._loaded_options = None
   _globals['_ADMINSERVICE'].methods_by_name['CreateKey']._serialized_options = b'\232\364\030\005\n\001\004\020\001'
+  _globals['_ADMINSERVICE'].methods_by_name['RotateKey']._loaded_options = None
+  _globals['_ADMINSERVICE'].methods_by_name['RotateKey']._serialized_options = b'\232\364\030\005\n\001\004\020\001'
   _globals['_ADMINSERVICE'].methods_by_name['RevokeKey']._loaded_options = None
   _globals['_ADMINSERVICE'].methods_by_name['RevokeKey']._serialized_options = b'\232\364\030\005\n\001\004\020\001'
+  _globals['_ADMINSERVICE'].methods_by_name['ListKeys']._loaded_options = None
+  _globals['_ADMINSERVICE'].methods_by_name['ListKeys']._serialized_options = b'\232\364\030\003\n\001\004'
   _globals['_ADMINSERVICE'].methods_by_name['RegisterPredicate']._loaded_options = None
   _globals['_ADMINSERVICE'].methods_by_name['RegisterPredicate']._serialized_options = b'\232\364\030\005\n\001\004\020\001'
   _globals['_ADMINSERVICE'].methods_by_name['DriveClock']._loaded_options = None
   _globals['_ADMINSERVICE'].methods_by_name['DriveClock']._serialized_options = b'\232\364\030\005\n\001\004\020\001'
   _globals['_ADMINSERVICE'].methods_by_name['OpenTeam']._loaded_options = None
   _globals['_ADMINSERVICE'].methods_by_name['OpenTeam']._serialized_options = b'\232\364\030\005\n\001\004\020\001'
-  _globals['_GETTEAMREQUEST']._serialized_start=311
-  _globals['_GETTEAMREQUEST']._serialized_end=377
-  _globals['_GETTEAMRESPONSE']._serialized_start=379
-  _globals['_GETTEAMRESPONSE']._serialized_end=471
-  _globals['_UPDATETEAMPOLICYREQUEST']._serialized_start=474
-  _globals['_UPDATETEAMPOLICYREQUEST']._serialized_end=987
-  _globals['_UPDATETEAMPOLICYRESPONSE']._serialized_start=989
-  _globals['_UPDATETEAMPOLICYRESPONSE']._serialized_end=1100
-  _globals['_CREATEPROFILEREQUEST']._serialized_start=1102
-  _globals['_CREATEPROFILEREQUEST']._serialized_end=1207
-  _globals['_CREATEPROFILERESPONSE']._serialized_start=1209
-  _globals['_CREATEPROFILERESPONSE']._serialized_end=1316
-  _globals['_LISTPROFILESREQUEST']._serialized_start=1319
-  _globals['_LISTPROFILESREQUEST']._serialized_end=1459
-  _globals['_LISTPROFILESRESPONSE']._serialized_start=1462
-  _globals['_LISTPROFILESRESPONSE']._serialized_end=1632
-  _globals['_CREATEKEYREQUEST']._serialized_start=1635
-  _globals['_CREATEKEYREQUEST']._serialized_end=1923
-  _globals['_CREATEKEYRESPONSE']._serialized_start=1925
-  _globals['_CREATEKEYRESPONSE']._serialized_end=2040
-  _globals['_REVOKEKEYREQUEST']._serialized_start=2043
-  _globals['_REVOKEKEYREQUEST']._serialized_end=2179
-  _globals['_REVOKEKEYRESPONSE']._serialized_start=2181
-  _globals['_REVOKEKEYRESPONSE']._serialized_end=2272
-  _globals['_REGISTERPREDICATEREQUEST']._serialized_start=2275
-  _globals['_REGISTERPREDICATEREQUEST']._serialized_end=2542
-  _globals['_REGISTERPREDICATERESPONSE']._serialized_start=2544
-  _globals['_REGISTERPREDICATERESPONSE']._serialized_end=2660
-  _globals['_DRIVECLOCKREQUEST']._serialized_start=2662
-  _globals['_DRIVECLOCKREQUEST']._serialized_end=2789
-  _globals['_DRIVECLOCKRESPONSE']._serialized_start=2791
-  _globals['_DRIVECLOCKRESPONSE']._serialized_end=2893
-  _globals['_OPENTEAMREQUEST']._serialized_start=2895
-  _globals['_OPENTEAMREQUEST']._serialized_end=2964
-  _globals['_OPENTEAMRESPONSE']._serialized_start=2966
-  _globals['_OPENTEAMRESPONSE']._serialized_end=3066
-  _globals['_ADMINSERVICE']._serialized_start=3069
-  _globals['_ADMINSERVICE']._serialized_end=4068
+  _globals['_ADMINSERVICE'].methods_by_name['ListAlerts']._loaded_options = None
+  _globals['_ADMINSERVICE'].methods_by_name['ListAlerts']._serialized_options = b'\232\364\030\004\n\002\004\005'
+  _globals['_GETTEAMREQUEST']._serialized_start=344
+  _globals['_GETTEAMREQUEST']._serialized_end=410
+  _globals['_GETTEAMRESPONSE']._serialized_start=412
+  _globals['_GETTEAMRESPONSE']._serialized_end=504
+  _globals['_UPDATETEAMPOLICYREQUEST']._serialized_start=507
+  _globals['_UPDATETEAMPOLICYREQUEST']._serialized_end=1020
+  _globals['_UPDATETEAMPOLICYRESPONSE']._serialized_start=1022
+  _globals['_UPDATETEAMPOLICYRESPONSE']._serialized_end=1133
+  _globals['_CREATEPROFILEREQUEST']._serialized_start=1135
+  _globals['_CREATEPROFILEREQUEST']._serialized_end=1240
+  _globals['_CREATEPROFILERESPONSE']._serialized_start=1242
+  _globals['_CREATEPROFILERESPONSE']._serialized_end=1349
+  _globals['_LISTPROFILESREQUEST']._serialized_start=1352
+  _globals['_LISTPROFILESREQUEST']._serialized_end=1492
+  _globals['_LISTPROFILESRESPONSE']._serialized_start=1495
+  _globals['_LISTPROFILESRESPONSE']._serialized_end=1665
+  _globals['_CREATEKEYREQUEST']._serialized_start=1668
+  _globals['_CREATEKEYREQUEST']._serialized_end=1956
+  _globals['_CREATEKEYRESPONSE']._serialized_start=1958
+  _globals['_CREATEKEYRESPONSE']._serialized_end=2073
+  _globals['_ROTATEKEYREQUEST']._serialized_start=2076
+  _globals['_ROTATEKEYREQUEST']._serialized_end=2339
+  _globals['_ROTATEKEYRESPONSE']._serialized_start=2342
+  _globals['_ROTATEKEYRESPONSE']._serialized_end=2511
+  _globals['_REVOKEKEYREQUEST']._serialized_start=2514
+  _globals['_REVOKEKEYREQUEST']._serialized_end=2650
+  _globals['_REVOKEKEYRESPONSE']._serialized_start=2652
+  _globals['_REVOKEKEYRESPONSE']._serialized_end=2743
+  _globals['_LISTKEYSREQUEST']._serialized_start=2746
+  _globals['_LISTKEYSREQUEST']._serialized_end=2958
+  _globals['_LISTKEYSRESPONSE']._serialized_start=2961
+  _globals['_LISTKEYSRESPONSE']._serialized_end=3115
+  _globals['_REGISTERPREDICATEREQUEST']._serialized_start=3118
+  _globals['_REGISTERPREDICATEREQUEST']._serialized_end=3385
+  _globals['_REGISTERPREDICATERESPONSE']._serialized_start=3387
+  _globals['_REGISTERPREDICATERESPONSE']._serialized_end=3503
+  _globals['_DRIVECLOCKREQUEST']._serialized_start=3505
+  _globals['_DRIVECLOCKREQUEST']._serialized_end=3632
+  _globals['_DRIVECLOCKRESPONSE']._serialized_start=3634
+  _globals['_DRIVECLOCKRESPONSE']._serialized_end=3736
+  _globals['_OPENTEAMREQUEST']._serialized_start=3738
+  _globals['_OPENTEAMREQUEST']._serialized_end=3807
+  _globals['_OPENTEAMRESPONSE']._serialized_start=3809
+  _globals['_OPENTEAMRESPONSE']._serialized_end=3909
+  _globals['_LISTALERTSREQUEST']._serialized_start=3912
+  _globals['_LISTALERTSREQUEST']._serialized_end=4050
+  _globals['_LISTALERTSRESPONSE']._serialized_start=4053
+  _globals['_LISTALERTSRESPONSE']._serialized_end=4215
+  _globals['_ADMINSERVICE']._serialized_start=4218
+  _globals['_ADMINSERVICE']._serialized_end=5523
 # @@protoc_insertion_point(module_scope)

@@ -4,6 +4,7 @@ isort:skip_file
 The service through which a team is administered."""
 
 from collections import abc as _abc
+from corrigenda.admin.v1 import alert_pb2 as _alert_pb2
 from corrigenda.admin.v1 import profile_pb2 as _profile_pb2
 from corrigenda.admin.v1 import team_pb2 as _team_pb2
 from corrigenda.options.v1 import key_scope_pb2 as _key_scope_pb2
@@ -359,6 +360,89 @@ class CreateKeyResponse(_message.Message):
 Global___CreateKeyResponse: _TypeAlias = CreateKeyResponse  # noqa: Y015
 
 @_typing.final
+class RotateKeyRequest(_message.Message):
+    """A key to replace."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    KEY_ID_FIELD_NUMBER: _builtins.int
+    OVERLAP_SECONDS_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    idempotency_key: _builtins.str
+    """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
+    key_id: _builtins.str
+    """UUID of the key to replace: one that is live."""
+    overlap_seconds: _builtins.int
+    """Seconds for which the replaced key works on, 0..2592000 (30 days); no longer than it would have. 0: it ends within
+    the time that a revocation takes. Absent: 86400 (a day).
+    """
+    @_builtins.property
+    def expires_at(self) -> _timestamp_pb2.Timestamp:
+        """When the new key expires, later than now in real time. Absent: never."""
+
+    def __init__(
+        self,
+        *,
+        idempotency_key: _builtins.str = ...,
+        key_id: _builtins.str = ...,
+        overlap_seconds: _builtins.int | None = ...,
+        expires_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expires_at", b"_expires_at", "_overlap_seconds", b"_overlap_seconds", "expires_at", b"expires_at", "overlap_seconds", b"overlap_seconds"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expires_at", b"_expires_at", "_overlap_seconds", b"_overlap_seconds", "expires_at", b"expires_at", "idempotency_key", b"idempotency_key", "key_id", b"key_id", "overlap_seconds", b"overlap_seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__expires_at: _TypeAlias = _typing.Literal["expires_at"]  # noqa: Y015
+    _WhichOneofArgType__expires_at: _TypeAlias = _typing.Literal["_expires_at", b"_expires_at"]  # noqa: Y015
+    _WhichOneofReturnType__overlap_seconds: _TypeAlias = _typing.Literal["overlap_seconds"]  # noqa: Y015
+    _WhichOneofArgType__overlap_seconds: _TypeAlias = _typing.Literal["_overlap_seconds", b"_overlap_seconds"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expires_at) -> _WhichOneofReturnType__expires_at | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__overlap_seconds) -> _WhichOneofReturnType__overlap_seconds | None: ...
+
+Global___RotateKeyRequest: _TypeAlias = RotateKeyRequest  # noqa: Y015
+
+@_typing.final
+class RotateKeyResponse(_message.Message):
+    """The two keys that are live now."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KEY_FIELD_NUMBER: _builtins.int
+    REPLACED_FIELD_NUMBER: _builtins.int
+    SECRET_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    secret: _builtins.str
+    """The new key's secret, beginning with `cor_`; shown here and never again. Empty: this answers a repeated call."""
+    revision: _builtins.int
+    """The team's latest revision."""
+    @_builtins.property
+    def key(self) -> _profile_pb2.Key:
+        """The new key."""
+
+    @_builtins.property
+    def replaced(self) -> _profile_pb2.Key:
+        """The replaced key, with its new expiry."""
+
+    def __init__(
+        self,
+        *,
+        key: _profile_pb2.Key | None = ...,
+        replaced: _profile_pb2.Key | None = ...,
+        secret: _builtins.str = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "replaced", b"replaced"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "replaced", b"replaced", "revision", b"revision", "secret", b"secret"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RotateKeyResponse: _TypeAlias = RotateKeyResponse  # noqa: Y015
+
+@_typing.final
 class RevokeKeyRequest(_message.Message):
     """A key to revoke."""
 
@@ -415,6 +499,80 @@ class RevokeKeyResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RevokeKeyResponse: _TypeAlias = RevokeKeyResponse  # noqa: Y015
+
+@_typing.final
+class ListKeysRequest(_message.Message):
+    """Asks for the keys of the team."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROFILE_ID_FIELD_NUMBER: _builtins.int
+    INCLUDE_ENDED_FIELD_NUMBER: _builtins.int
+    MIN_REVISION_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    profile_id: _builtins.str
+    """Only keys of the profile with this UUID. Default: of all."""
+    include_ended: _builtins.bool
+    """Whether keys that are revoked or have expired are listed as well. Default: only live ones."""
+    min_revision: _builtins.int
+    """The answer must know at least this revision (read your writes). Default: any."""
+    page_size: _builtins.int
+    """Most keys of this page, 1..200; larger ones are clamped. Default: 50."""
+    page_token: _builtins.str
+    """`next_page_token` of the page before, at most 1024 bytes. Default: the first page."""
+    def __init__(
+        self,
+        *,
+        profile_id: _builtins.str = ...,
+        include_ended: _builtins.bool = ...,
+        min_revision: _builtins.int = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["include_ended", b"include_ended", "min_revision", b"min_revision", "page_size", b"page_size", "page_token", b"page_token", "profile_id", b"profile_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListKeysRequest: _TypeAlias = ListKeysRequest  # noqa: Y015
+
+@_typing.final
+class ListKeysResponse(_message.Message):
+    """A page of keys, the oldest first."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KEYS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Token of the next page. Empty: this is the last one."""
+    total: _builtins.int
+    """Number of keys over all pages."""
+    revision: _builtins.int
+    """The revision that this answer shows."""
+    @_builtins.property
+    def keys(self) -> _containers.RepeatedCompositeFieldContainer[_profile_pb2.Key]:
+        """The keys."""
+
+    def __init__(
+        self,
+        *,
+        keys: _abc.Iterable[_profile_pb2.Key] | None = ...,
+        next_page_token: _builtins.str = ...,
+        total: _builtins.int = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["keys", b"keys", "next_page_token", b"next_page_token", "revision", b"revision", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListKeysResponse: _TypeAlias = ListKeysResponse  # noqa: Y015
 
 @_typing.final
 class RegisterPredicateRequest(_message.Message):
@@ -587,3 +745,69 @@ class OpenTeamResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___OpenTeamResponse: _TypeAlias = OpenTeamResponse  # noqa: Y015
+
+@_typing.final
+class ListAlertsRequest(_message.Message):
+    """Asks for alerts."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MIN_REVISION_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    min_revision: _builtins.int
+    """The answer must know at least this revision (read your writes). Default: any."""
+    page_size: _builtins.int
+    """Most alerts of this page, 1..200; larger ones are clamped. Default: 50."""
+    page_token: _builtins.str
+    """`next_page_token` of the page before, at most 1024 bytes. Default: the first page."""
+    def __init__(
+        self,
+        *,
+        min_revision: _builtins.int = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["min_revision", b"min_revision", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListAlertsRequest: _TypeAlias = ListAlertsRequest  # noqa: Y015
+
+@_typing.final
+class ListAlertsResponse(_message.Message):
+    """A page of alerts, the latest first."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ALERTS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Token of the next page. Empty: this is the last one."""
+    total: _builtins.int
+    """Number of alerts over all pages."""
+    revision: _builtins.int
+    """The revision that this answer shows."""
+    @_builtins.property
+    def alerts(self) -> _containers.RepeatedCompositeFieldContainer[_alert_pb2.Alert]:
+        """The alerts."""
+
+    def __init__(
+        self,
+        *,
+        alerts: _abc.Iterable[_alert_pb2.Alert] | None = ...,
+        next_page_token: _builtins.str = ...,
+        total: _builtins.int = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alerts", b"alerts", "next_page_token", b"next_page_token", "revision", b"revision", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListAlertsResponse: _TypeAlias = ListAlertsResponse  # noqa: Y015

@@ -61,10 +61,20 @@ class AdminServiceStub:
                 request_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.CreateKeyRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.CreateKeyResponse.FromString,
                 _registered_method=True)
+        self.RotateKey = channel.unary_unary(
+                '/corrigenda.admin.v1.AdminService/RotateKey',
+                request_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RotateKeyRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RotateKeyResponse.FromString,
+                _registered_method=True)
         self.RevokeKey = channel.unary_unary(
                 '/corrigenda.admin.v1.AdminService/RevokeKey',
                 request_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RevokeKeyRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RevokeKeyResponse.FromString,
+                _registered_method=True)
+        self.ListKeys = channel.unary_unary(
+                '/corrigenda.admin.v1.AdminService/ListKeys',
+                request_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListKeysRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListKeysResponse.FromString,
                 _registered_method=True)
         self.RegisterPredicate = channel.unary_unary(
                 '/corrigenda.admin.v1.AdminService/RegisterPredicate',
@@ -80,6 +90,11 @@ class AdminServiceStub:
                 '/corrigenda.admin.v1.AdminService/OpenTeam',
                 request_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.OpenTeamRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.OpenTeamResponse.FromString,
+                _registered_method=True)
+        self.ListAlerts = channel.unary_unary(
+                '/corrigenda.admin.v1.AdminService/ListAlerts',
+                request_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListAlertsRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListAlertsResponse.FromString,
                 _registered_method=True)
 
 
@@ -144,13 +159,39 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RotateKey(self, request, context):
+        """Makes the next key of a line: one for the same profile that may do the same, whose secret is shown once. The key
+        that it replaces works on beside it, until the overlap has passed, so that its users can change over without a
+        pause. Two keys of a line are live at most: what the replaced key itself had replaced is revoked by this call.
+
+        Idempotency: the same key with the same request answers what the first call answered, without the secret, and does
+        nothing.
+
+        Reasons: INVALID_FIELD (also for a key that is revoked, has expired or was rotated already), TOO_LARGE,
+        RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def RevokeKey(self, request, context):
-        """Revokes a key for good; calls that it has begun end as they would. Revoking a revoked key changes nothing.
+        """Revokes a key for good; calls that it has begun end as they would. Revoking a revoked key changes nothing. The
+        process that answers refuses the key from then on; every other process within `CORRIGENDA_CALLER_CACHE_SECONDS` (2
+        by default) of the answer.
 
         Idempotency: the same key with the same request answers what the first call answered and does nothing.
 
         Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every call
         can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListKeys(self, request, context):
+        """The keys of the team, the oldest first, without any secret. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -193,6 +234,15 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListAlerts(self, request, context):
+        """What a person has to look at, the latest first. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AdminServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -221,10 +271,20 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     request_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.CreateKeyRequest.FromString,
                     response_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.CreateKeyResponse.SerializeToString,
             ),
+            'RotateKey': grpc.unary_unary_rpc_method_handler(
+                    servicer.RotateKey,
+                    request_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RotateKeyRequest.FromString,
+                    response_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RotateKeyResponse.SerializeToString,
+            ),
             'RevokeKey': grpc.unary_unary_rpc_method_handler(
                     servicer.RevokeKey,
                     request_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RevokeKeyRequest.FromString,
                     response_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RevokeKeyResponse.SerializeToString,
+            ),
+            'ListKeys': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListKeys,
+                    request_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListKeysRequest.FromString,
+                    response_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListKeysResponse.SerializeToString,
             ),
             'RegisterPredicate': grpc.unary_unary_rpc_method_handler(
                     servicer.RegisterPredicate,
@@ -240,6 +300,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.OpenTeam,
                     request_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.OpenTeamRequest.FromString,
                     response_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.OpenTeamResponse.SerializeToString,
+            ),
+            'ListAlerts': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListAlerts,
+                    request_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListAlertsRequest.FromString,
+                    response_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListAlertsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -390,6 +455,33 @@ class AdminService:
             _registered_method=True)
 
     @staticmethod
+    def RotateKey(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.admin.v1.AdminService/RotateKey',
+            corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RotateKeyRequest.SerializeToString,
+            corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RotateKeyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def RevokeKey(request,
             target,
             options=(),
@@ -406,6 +498,33 @@ class AdminService:
             '/corrigenda.admin.v1.AdminService/RevokeKey',
             corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RevokeKeyRequest.SerializeToString,
             corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RevokeKeyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListKeys(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.admin.v1.AdminService/ListKeys',
+            corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListKeysRequest.SerializeToString,
+            corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListKeysResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -487,6 +606,33 @@ class AdminService:
             '/corrigenda.admin.v1.AdminService/OpenTeam',
             corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.OpenTeamRequest.SerializeToString,
             corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.OpenTeamResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListAlerts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.admin.v1.AdminService/ListAlerts',
+            corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListAlertsRequest.SerializeToString,
+            corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListAlertsResponse.FromString,
             options,
             channel_credentials,
             insecure,

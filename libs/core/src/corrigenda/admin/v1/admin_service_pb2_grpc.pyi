@@ -54,13 +54,31 @@ class AdminServiceStub:
     Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, CONTENTION, and those
     that every call can have.
     """
+    RotateKey: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.RotateKeyRequest, _admin_service_pb2.RotateKeyResponse]
+    """Makes the next key of a line: one for the same profile that may do the same, whose secret is shown once. The key
+    that it replaces works on beside it, until the overlap has passed, so that its users can change over without a
+    pause. Two keys of a line are live at most: what the replaced key itself had replaced is revoked by this call.
+
+    Idempotency: the same key with the same request answers what the first call answered, without the secret, and does
+    nothing.
+
+    Reasons: INVALID_FIELD (also for a key that is revoked, has expired or was rotated already), TOO_LARGE,
+    RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every call can have.
+    """
     RevokeKey: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.RevokeKeyRequest, _admin_service_pb2.RevokeKeyResponse]
-    """Revokes a key for good; calls that it has begun end as they would. Revoking a revoked key changes nothing.
+    """Revokes a key for good; calls that it has begun end as they would. Revoking a revoked key changes nothing. The
+    process that answers refuses the key from then on; every other process within `CORRIGENDA_CALLER_CACHE_SECONDS` (2
+    by default) of the answer.
 
     Idempotency: the same key with the same request answers what the first call answered and does nothing.
 
     Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every call
     can have.
+    """
+    ListKeys: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.ListKeysRequest, _admin_service_pb2.ListKeysResponse]
+    """The keys of the team, the oldest first, without any secret. Reads only.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
     """
     RegisterPredicate: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.RegisterPredicateRequest, _admin_service_pb2.RegisterPredicateResponse]
     """Registers a predicate, or a new version of one. Statements that are recorded stay as they are.
@@ -86,6 +104,11 @@ class AdminServiceStub:
 
     Reasons: INVALID_FIELD, TOO_LARGE, TEAM_OPEN, CLOCK_AHEAD, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every
     call can have.
+    """
+    ListAlerts: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.ListAlertsRequest, _admin_service_pb2.ListAlertsResponse]
+    """What a person has to look at, the latest first. Reads only.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
     """
 
 class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -160,17 +183,47 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         """
 
     @_abc_1.abstractmethod
+    def RotateKey(
+        self,
+        request: _admin_service_pb2.RotateKeyRequest,
+        context: _aio.ServicerContext[_admin_service_pb2.RotateKeyRequest, _abc.Awaitable[_admin_service_pb2.RotateKeyResponse]],
+    ) -> _abc.Awaitable[_admin_service_pb2.RotateKeyResponse]:
+        """Makes the next key of a line: one for the same profile that may do the same, whose secret is shown once. The key
+        that it replaces works on beside it, until the overlap has passed, so that its users can change over without a
+        pause. Two keys of a line are live at most: what the replaced key itself had replaced is revoked by this call.
+
+        Idempotency: the same key with the same request answers what the first call answered, without the secret, and does
+        nothing.
+
+        Reasons: INVALID_FIELD (also for a key that is revoked, has expired or was rotated already), TOO_LARGE,
+        RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every call can have.
+        """
+
+    @_abc_1.abstractmethod
     def RevokeKey(
         self,
         request: _admin_service_pb2.RevokeKeyRequest,
         context: _aio.ServicerContext[_admin_service_pb2.RevokeKeyRequest, _abc.Awaitable[_admin_service_pb2.RevokeKeyResponse]],
     ) -> _abc.Awaitable[_admin_service_pb2.RevokeKeyResponse]:
-        """Revokes a key for good; calls that it has begun end as they would. Revoking a revoked key changes nothing.
+        """Revokes a key for good; calls that it has begun end as they would. Revoking a revoked key changes nothing. The
+        process that answers refuses the key from then on; every other process within `CORRIGENDA_CALLER_CACHE_SECONDS` (2
+        by default) of the answer.
 
         Idempotency: the same key with the same request answers what the first call answered and does nothing.
 
         Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every call
         can have.
+        """
+
+    @_abc_1.abstractmethod
+    def ListKeys(
+        self,
+        request: _admin_service_pb2.ListKeysRequest,
+        context: _aio.ServicerContext[_admin_service_pb2.ListKeysRequest, _abc.Awaitable[_admin_service_pb2.ListKeysResponse]],
+    ) -> _abc.Awaitable[_admin_service_pb2.ListKeysResponse]:
+        """The keys of the team, the oldest first, without any secret. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
         """
 
     @_abc_1.abstractmethod
@@ -214,6 +267,17 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
 
         Reasons: INVALID_FIELD, TOO_LARGE, TEAM_OPEN, CLOCK_AHEAD, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every
         call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def ListAlerts(
+        self,
+        request: _admin_service_pb2.ListAlertsRequest,
+        context: _aio.ServicerContext[_admin_service_pb2.ListAlertsRequest, _abc.Awaitable[_admin_service_pb2.ListAlertsResponse]],
+    ) -> _abc.Awaitable[_admin_service_pb2.ListAlertsResponse]:
+        """What a person has to look at, the latest first. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
         """
 
 def add_AdminServiceServicer_to_server(servicer: AdminServiceServicer, server: _aio.Server) -> None: ...

@@ -26,7 +26,7 @@ from corrigenda.options.v1 import key_scope_pb2 as corrigenda_dot_options_dot_v1
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!corrigenda/admin/v1/profile.proto\x12\x13\x63orrigenda.admin.v1\x1a%corrigenda/options/v1/key_scope.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"w\n\x07Profile\x12\x1d\n\nprofile_id\x18\x01 \x01(\tR\tprofileId\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12\x39\n\ncreated_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tcreatedAt\"\xe3\x02\n\x03Key\x12\x15\n\x06key_id\x18\x01 \x01(\tR\x05keyId\x12\x1d\n\nprofile_id\x18\x02 \x01(\tR\tprofileId\x12\x14\n\x05label\x18\x03 \x01(\tR\x05label\x12\x37\n\x06scopes\x18\x04 \x03(\x0e\x32\x1f.corrigenda.options.v1.KeyScopeR\x06scopes\x12\x39\n\ncreated_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tcreatedAt\x12>\n\nexpires_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\texpiresAt\x88\x01\x01\x12>\n\nrevoked_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x01R\trevokedAt\x88\x01\x01\x42\r\n\x0b_expires_atB\r\n\x0b_revoked_atb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!corrigenda/admin/v1/profile.proto\x12\x13\x63orrigenda.admin.v1\x1a%corrigenda/options/v1/key_scope.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"w\n\x07Profile\x12\x1d\n\nprofile_id\x18\x01 \x01(\tR\tprofileId\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12\x39\n\ncreated_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tcreatedAt\"\x9f\x03\n\x03Key\x12\x15\n\x06key_id\x18\x01 \x01(\tR\x05keyId\x12\x1d\n\nprofile_id\x18\x02 \x01(\tR\tprofileId\x12\x14\n\x05label\x18\x03 \x01(\tR\x05label\x12\x37\n\x06scopes\x18\x04 \x03(\x0e\x32\x1f.corrigenda.options.v1.KeyScopeR\x06scopes\x12\x39\n\ncreated_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tcreatedAt\x12>\n\nexpires_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\texpiresAt\x88\x01\x01\x12>\n\nrevoked_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x01R\trevokedAt\x88\x01\x01\x12&\n\x0freplaces_key_id\x18\x08 \x01(\tR\rreplacesKeyId\x12\x12\n\x04live\x18\t \x01(\x08R\x04liveB\r\n\x0b_expires_atB\r\n\x0b_revoked_atb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,5 +36,5 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PROFILE']._serialized_start=130
   _globals['_PROFILE']._serialized_end=249
   _globals['_KEY']._serialized_start=252
-  _globals['_KEY']._serialized_end=607
+  _globals['_KEY']._serialized_end=667
 # @@protoc_insertion_point(module_scope)

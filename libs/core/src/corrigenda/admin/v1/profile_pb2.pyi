@@ -65,12 +65,18 @@ class Key(_message.Message):
     CREATED_AT_FIELD_NUMBER: _builtins.int
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     REVOKED_AT_FIELD_NUMBER: _builtins.int
+    REPLACES_KEY_ID_FIELD_NUMBER: _builtins.int
+    LIVE_FIELD_NUMBER: _builtins.int
     key_id: _builtins.str
     """UUID of the key."""
     profile_id: _builtins.str
     """UUID of the profile that it acts for."""
     label: _builtins.str
     """What it is for, in words."""
+    replaces_key_id: _builtins.str
+    """UUID of the key that it replaced, in a rotation. Empty: of none."""
+    live: _builtins.bool
+    """Whether it is accepted now: neither revoked nor expired."""
     @_builtins.property
     def scopes(self) -> _containers.RepeatedScalarFieldContainer[_key_scope_pb2.KeyScope.ValueType]:
         """What it may do."""
@@ -97,10 +103,12 @@ class Key(_message.Message):
         created_at: _timestamp_pb2.Timestamp | None = ...,
         expires_at: _timestamp_pb2.Timestamp | None = ...,
         revoked_at: _timestamp_pb2.Timestamp | None = ...,
+        replaces_key_id: _builtins.str = ...,
+        live: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_expires_at", b"_expires_at", "_revoked_at", b"_revoked_at", "created_at", b"created_at", "expires_at", b"expires_at", "revoked_at", b"revoked_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expires_at", b"_expires_at", "_revoked_at", b"_revoked_at", "created_at", b"created_at", "expires_at", b"expires_at", "key_id", b"key_id", "label", b"label", "profile_id", b"profile_id", "revoked_at", b"revoked_at", "scopes", b"scopes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expires_at", b"_expires_at", "_revoked_at", b"_revoked_at", "created_at", b"created_at", "expires_at", b"expires_at", "key_id", b"key_id", "label", b"label", "live", b"live", "profile_id", b"profile_id", "replaces_key_id", b"replaces_key_id", "revoked_at", b"revoked_at", "scopes", b"scopes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__expires_at: _TypeAlias = _typing.Literal["expires_at"]  # noqa: Y015
     _WhichOneofArgType__expires_at: _TypeAlias = _typing.Literal["_expires_at", b"_expires_at"]  # noqa: Y015

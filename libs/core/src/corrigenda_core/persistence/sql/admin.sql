@@ -47,9 +47,68 @@ LIMIT %(limit)s;
 -- purpose: one key
 -- index: api_keys_pkey
 -- lock: none
-SELECT k.key_id, k.profile_id, k.label, k.key_hash, k.scopes, k.created_at, k.expires_at, k.revoked_at
+SELECT k.key_id, k.profile_id, k.label, k.key_hash, k.scopes, k.created_at, k.expires_at, k.revoked_at,
+       k.replaces_key_id
 FROM api_keys AS k
 WHERE k.team_id = %(team_id)s AND k.key_id = %(key_id)s;
+
+-- name: key_predecessor
+-- purpose: the key that a key replaced
+-- index: api_keys_pkey
+-- lock: none
+SELECT k.key_id, k.profile_id, k.label, k.key_hash, k.scopes, k.created_at, k.expires_at, k.revoked_at,
+       k.replaces_key_id
+FROM api_keys AS s
+JOIN api_keys AS k ON k.team_id = s.team_id AND k.key_id = s.replaces_key_id
+WHERE s.team_id = %(team_id)s AND s.key_id = %(key_id)s;
+
+-- name: key_successor
+-- purpose: the key that replaced a key; at most one
+-- index: api_keys_replaces_key_id_key
+-- lock: none
+SELECT k.key_id
+FROM api_keys AS k
+WHERE k.team_id = %(team_id)s AND k.replaces_key_id = %(key_id)s;
+
+-- name: key_count
+-- purpose: the total of a list of keys
+-- index: api_keys_pkey
+-- lock: none
+SELECT count(*) AS total
+FROM api_keys AS k
+WHERE k.team_id = %(team_id)s
+  AND (%(profile_id)s::uuid IS NULL OR k.profile_id = %(profile_id)s)
+  AND (%(live_at)s::timestamptz IS NULL OR (k.revoked_at = 'infinity' AND k.expires_at > %(live_at)s));
+
+-- name: key_page
+-- purpose: a page of keys, the oldest first, never with their hashes
+-- index: api_keys_pkey
+-- lock: none
+SELECT k.key_id, k.profile_id, k.label, k.scopes, k.created_at, k.expires_at, k.revoked_at, k.replaces_key_id
+FROM api_keys AS k
+WHERE k.team_id = %(team_id)s AND k.key_id > %(after)s
+  AND (%(profile_id)s::uuid IS NULL OR k.profile_id = %(profile_id)s)
+  AND (%(live_at)s::timestamptz IS NULL OR (k.revoked_at = 'infinity' AND k.expires_at > %(live_at)s))
+ORDER BY k.key_id
+LIMIT %(limit)s;
+
+-- name: alert_count
+-- purpose: the total of a list of alerts
+-- index: alerts_raised_at_idx
+-- lock: none
+SELECT count(*) AS total
+FROM alerts AS a
+WHERE a.team_id = %(team_id)s;
+
+-- name: alert_page
+-- purpose: a page of alerts, the latest first
+-- index: alerts_raised_at_idx
+-- lock: none
+SELECT a.alert_id, a.kind, a.conflict_id, a.reason, a.raised_at
+FROM alerts AS a
+WHERE a.team_id = %(team_id)s AND (a.raised_at, a.alert_id) < (%(before)s, %(before_id)s::uuid)
+ORDER BY a.raised_at DESC, a.alert_id DESC
+LIMIT %(limit)s;
 
 -- name: predicate_row
 -- purpose: the current version of a predicate

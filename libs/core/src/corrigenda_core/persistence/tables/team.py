@@ -64,9 +64,18 @@ api_keys = team_table(
     required("created_at", INSTANT, "real time, like the two that follow"),
     required("expires_at", INSTANT, "infinity: never"),
     required("revoked_at", INSTANT, "infinity: not revoked"),
+    optional("replaces_key_id", Uuid, "the key before it in a rotation"),
     *ledgered(),
     CheckConstraint(f"scopes <@ ARRAY[{SCOPES_SQL}]", name="scopes"),
     refers(["profile_id"], "profiles"),
+    refers(["replaces_key_id"], "api_keys", ["key_id"]),
+    index(
+        "api_keys_replaces_key_id_key",
+        "replaces_key_id",
+        serves="the successor of a key, at most one; foreign key to api_keys",
+        where="replaces_key_id IS NOT NULL",
+        is_unique=True,
+    ),
     index("api_keys_profile_id_idx", "profile_id", serves="keys of a profile; foreign key to profiles"),
     # The one index without the team in front: a key says which team it is for, nothing else can.
     Index("api_keys_key_id_idx", "key_id", info={"serves": "authenticate: the key before its team is known"}),
