@@ -50,7 +50,7 @@ class ExplainConflict:
                 raise not_found(conflict_id)
             return found
 
-        explained = await run_in_view(
+        explained: ExplainedCase = await run_in_view(
             self.reader,
             caller.team_id,
             TemporalSelector(known=known),
