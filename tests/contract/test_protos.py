@@ -149,6 +149,7 @@ def test_tools_are_those_of_the_contract() -> None:
         "GetPlacement": "get_memory_placement",
         "ListConflicts": "list_conflicts",
         "GetConflict": "get_conflict",
+        "ExplainConflict": "explain_conflict",
         "Recall": "recall_memory",
         "Trace": "trace_memory",
         "ListPredicates": "list_predicates",

@@ -109,6 +109,7 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
         ),
         "GetPlacement": (ids.ingest, lambda one: ingest_service_pb2.GetPlacementRequest(ingest_id=one)),
         "GetConflict": (ids.conflict, lambda one: conflict_service_pb2.GetConflictRequest(conflict_id=one)),
+        "ExplainConflict": (ids.conflict, lambda one: conflict_service_pb2.ExplainConflictRequest(conflict_id=one)),
         "Trace": (ids.relationship, lambda one: recall_service_pb2.TraceRequest(relationship_id=one)),
         "CreateKey": (
             ids.profile,

@@ -8,6 +8,7 @@ from corrigenda_core.rpc.server import ServiceBinding
 from corrigenda_core.serving import Foundation, open_foundation, page_tokens, serve
 
 from corrigenda_conflict.handlers import ConflictHandlers
+from corrigenda_conflict.use_cases.explain_conflict import ExplainConflict
 from corrigenda_conflict.use_cases.get_conflict import GetConflict
 from corrigenda_conflict.use_cases.list_conflicts import ListConflicts
 from corrigenda_conflict.use_cases.review_runs import ListReviewRuns, ReviewNow
@@ -19,6 +20,7 @@ def bindings(foundation: Foundation, settings: ServerSettings) -> list[ServiceBi
     handlers = ConflictHandlers(
         list_conflicts=ListConflicts(reader=foundation.reader, page_tokens=tokens),
         get_conflict=GetConflict(reader=foundation.reader, page_tokens=tokens),
+        explain_conflict=ExplainConflict(reader=foundation.reader),
         review_now=ReviewNow(runner=foundation.runner, reader=foundation.reader, new_ids=foundation.new_ids),
         list_review_runs=ListReviewRuns(reader=foundation.reader, page_tokens=tokens),
     )

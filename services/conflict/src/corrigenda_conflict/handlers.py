@@ -10,6 +10,7 @@ from corrigenda.conflict.v1 import conflict_service_pb2_grpc
 from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.calls import current_call
 
+from corrigenda_conflict.use_cases.explain_conflict import ExplainConflict
 from corrigenda_conflict.use_cases.get_conflict import GetConflict
 from corrigenda_conflict.use_cases.list_conflicts import ListConflicts
 from corrigenda_conflict.use_cases.review_runs import ListReviewRuns, ReviewNow
@@ -25,6 +26,7 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
 
     list_conflicts: ListConflicts
     get_conflict: GetConflict
+    explain_conflict: ExplainConflict
     review_now: ReviewNow
     list_review_runs: ListReviewRuns
 
@@ -37,6 +39,12 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
     async def GetConflict(self, request: messages.GetConflictRequest, context: Any) -> messages.GetConflictResponse:
         """One case with its events."""
         return await self.get_conflict(current_call().caller, request, _deadline())
+
+    async def ExplainConflict(
+        self, request: messages.ExplainConflictRequest, context: Any
+    ) -> messages.ExplainConflictResponse:
+        """Why a case is decided as it is."""
+        return await self.explain_conflict(current_call().caller, request, _deadline())
 
     async def ReviewNow(self, request: messages.ReviewNowRequest, context: Any) -> messages.ReviewNowResponse:
         """Queues a run for the reviewer."""

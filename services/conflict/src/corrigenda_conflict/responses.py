@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from corrigenda.conflict.v1 import conflict_case_pb2, review_item_pb2, review_run_pb2
+from dataclasses import dataclass
+
+from corrigenda.conflict.v1 import conflict_case_pb2, conflict_service_pb2, review_item_pb2, review_run_pb2
 from corrigenda.type.v1 import actor_pb2, object_pb2, relationship_pb2
 from corrigenda_core.domain.actors import ActorKind
 from corrigenda_core.domain.cases import CaseAction, CasePosition, CaseStatus
-from corrigenda_core.domain.ids import EntityId, RelationshipId, TeamId
+from corrigenda_core.domain.ids import EntityId, PositionId, RelationshipId, TeamId
 from corrigenda_core.domain.items import ItemKind, ItemStatus
 from corrigenda_core.domain.objects import Object, Polarity
 from corrigenda_core.domain.relationships import Relationship
@@ -84,9 +86,15 @@ class ConflictMessages:
             resolution_reason=case.resolution_reason or "",
             policy_version=case.policy_version or "",
             previous_conflict_id=case.previous_conflict_id or "",
-            positions=[self._position(shown, position) for position in positions[:POSITIONS_SHOWN]],
+            positions=[self.position(shown, position) for position in positions[:POSITIONS_SHOWN]],
             positions_total=len(positions),
             positions_truncated=len(positions) > POSITIONS_SHOWN,
+        )
+
+    def further_member(self, one: FurtherMember) -> conflict_service_pb2.FurtherMember:
+        """A member that its position leaves out."""
+        return conflict_service_pb2.FurtherMember(
+            position_id=one.position_id, member=self._member(one.member.row, one.member.owner_name)
         )
 
     def item(self, shown: ItemInView) -> review_item_pb2.ReviewItem:
@@ -137,9 +145,10 @@ class ConflictMessages:
     def _object(self, named: Object | None) -> object_pb2.Object | None:
         return None if named is None else object_message(named, self._names)
 
-    def _position(self, shown: CaseInView, position: CasePosition) -> conflict_case_pb2.Position:
+    def position(self, shown: CaseInView, position: CasePosition) -> conflict_case_pb2.Position:
+        """A position with its first members."""
         case, rows = shown.case, _rows(shown)
-        standing = [shown.members[one.relationship_id] for one in position.members if one.relationship_id in rows]
+        standing = _standing(shown, position)
         owners = {one.row.owner_id: one.owner_name for one in standing}
         return conflict_case_pb2.Position(
             position_id=position.position_id,
@@ -176,6 +185,29 @@ class ConflictMessages:
 
 def _rows(shown: CaseInView) -> dict[RelationshipId, Relationship]:
     return {relationship_id: one.row for relationship_id, one in shown.members.items()}
+
+
+def _standing(shown: CaseInView, position: CasePosition) -> list[OwnedRelationship]:
+    return [shown.members[one.relationship_id] for one in position.members if one.relationship_id in shown.members]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FurtherMember:
+    """A member that its position leaves out."""
+
+    position_id: PositionId
+    member: OwnedRelationship
+
+
+def further_records(shown: CaseInView) -> list[CasePosition | FurtherMember]:
+    """What the message of a case leaves out: positions, then members of all positions, in the order of both."""
+    positions = positions_in_order(shown.case)
+    members = [
+        FurtherMember(position_id=position.position_id, member=member)
+        for position in positions
+        for member in _standing(shown, position)[MEMBERS_SHOWN:]
+    ]
+    return [*positions[POSITIONS_SHOWN:], *members]
 
 
 def event_message(row: Row) -> conflict_case_pb2.ConflictEvent:

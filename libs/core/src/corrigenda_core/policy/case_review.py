@@ -22,7 +22,7 @@ from corrigenda_core.domain.snapshots import (
     Resolve,
     SnapshotPosition,
 )
-from corrigenda_core.domain.time import TimeBasis
+from corrigenda_core.domain.time import Instant, TimeBasis
 from corrigenda_core.policy.case_effects import (
     decide_member_versions,
     decide_snapshot_member,
@@ -47,11 +47,11 @@ class ReviewPlan:
     changes: Changes
 
 
-def decide_snapshot(view: CaseView, context: PlanContext) -> CaseSnapshot:
-    """The case as the policy reads it: the current rows of its members with their supports."""
+def decide_snapshot(view: CaseView, at: Instant) -> CaseSnapshot:
+    """The case as the policy reads it at an instant: the rows of its members with their supports."""
     case, rows = view.case, {row.relationship_id: row for row in view.rows}
     return CaseSnapshot(
-        now=context.moment.at,
+        now=at,
         review_due_at=case.review_due_at,
         first_contradiction_at=case.first_contradiction_at,
         positions=tuple(
@@ -64,6 +64,19 @@ def decide_snapshot(view: CaseView, context: PlanContext) -> CaseSnapshot:
             for position in case.positions
         ),
     )
+
+
+def decide_staying(view: CaseView, at: Instant) -> CaseView:
+    """The case with those members alone that still take part at an instant: what a look then would count."""
+    rows = {row.relationship_id: row for row in view.rows}
+    positions = tuple(
+        replace(
+            position,
+            members=tuple(one for one in position.members if is_taking_part(rows[one.relationship_id], at)),
+        )
+        for position in view.case.positions
+    )
+    return replace(view, case=replace(view.case, positions=positions))
 
 
 def plan_case_review(view: CaseView, context: PlanContext, others: Sequence[CaseView] = ()) -> ReviewPlan:
@@ -79,7 +92,7 @@ def plan_case_review(view: CaseView, context: PlanContext, others: Sequence[Case
     """
     followed = _followed(view, replace(context, ids=context.ids.part(0)))
     now = view if followed is None else replace(view, case=followed.case)
-    snapshot = decide_snapshot(now, context)
+    snapshot = decide_snapshot(now, context.moment.at)
     evaluation = decide_case(snapshot)
     match evaluation.decision:
         case Resolve() as decision:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from corrigenda_core.domain.evidence import Authority, Support
@@ -30,11 +30,15 @@ from corrigenda_core.policy.team_conflict import (
 )
 
 
-def explain_case(snapshot: CaseSnapshot) -> Explanation:
+def explain_case(snapshot: CaseSnapshot, asked: Collection[PositionId] | None = None) -> Explanation:
     """Explains the decision on a snapshot (R7.20): the evaluation, each rule's numbers and what is missing.
 
     What the deadline would bring, and what one more independent witness would change for each position, is found by
     asking the policy, not by a formula beside it.
+
+    Args:
+        snapshot: what the decision is taken from.
+        asked: the positions for which one more witness is tried, each by two decisions; ``None``: all of them.
     """
     evaluation = decide_case(snapshot)
     return Explanation(
@@ -43,7 +47,9 @@ def explain_case(snapshot: CaseSnapshot) -> Explanation:
         readings=tuple(_readings(snapshot, evaluation.standings)),
         at_deadline=decide_case(_at_deadline(snapshot)).decision,
         one_more=tuple(
-            _one_more(snapshot, position_id) for position_id in sorted(p.position_id for p in snapshot.positions)
+            _one_more(snapshot, position_id)
+            for position_id in sorted(p.position_id for p in snapshot.positions)
+            if asked is None or position_id in asked
         ),
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from corrigenda.conflict.v1 import conflict_case_pb2, review_item_pb2
+from corrigenda.conflict.v1 import case_explanation_pb2, conflict_case_pb2, review_item_pb2
 from corrigenda.ingest.v1 import placement_pb2
 from corrigenda.options.v1 import key_scope_pb2
 from corrigenda.recall.v1 import result_pb2, trace_pb2
@@ -18,6 +18,7 @@ from corrigenda_core.domain.actors import ActorKind, KeyScope
 from corrigenda_core.domain.cases import CaseAction, CaseKind, CaseStatus
 from corrigenda_core.domain.changes import CaseEffect, OutcomeKind
 from corrigenda_core.domain.evidence import Authority, ScanVerdict, SourceType, SupportDecisionKind
+from corrigenda_core.domain.explanations import Relation
 from corrigenda_core.domain.items import ItemKind, ItemStatus
 from corrigenda_core.domain.objects import Polarity, ValueType
 from corrigenda_core.domain.predicates import (
@@ -30,6 +31,7 @@ from corrigenda_core.domain.predicates import (
 )
 from corrigenda_core.domain.relationships import ReferenceKind, Status, Tier
 from corrigenda_core.domain.results import Degradation, Mark
+from corrigenda_core.domain.snapshots import ExclusionReason, Outcome
 from corrigenda_core.domain.time import Side, TimeBasis
 from corrigenda_core.domain.verification import Modality, VerificationVerdict
 from corrigenda_core.policy.ranking import Branch
@@ -99,9 +101,12 @@ BOUND_SIDE = EnumBridge(time_pb2.BoundSide, Side)
 CARDINALITY = EnumBridge(predicate_pb2.Cardinality, Cardinality)
 CASE_ACTION = EnumBridge(conflict_case_pb2.CaseAction, CaseAction)
 CASE_KIND = EnumBridge(conflict_case_pb2.CaseKind, CaseKind)
+CASE_OUTCOME = EnumBridge(case_explanation_pb2.CaseOutcome, Outcome)
 CASE_STATUS = EnumBridge(conflict_case_pb2.CaseStatus, CaseStatus)
+CONDITION_RELATION = EnumBridge(case_explanation_pb2.ConditionRelation, Relation)
 CONFLICT_EFFECT = EnumBridge(placement_pb2.ConflictEffect, CaseEffect, unspecified=CaseEffect.NONE)
 DEGRADATION = EnumBridge(result_pb2.Degradation, Degradation)
+EXCLUSION_REASON = EnumBridge(case_explanation_pb2.ExclusionReason, ExclusionReason)
 ITEM_KIND = EnumBridge(review_item_pb2.ItemKind, ItemKind)
 ITEM_STATUS = EnumBridge(review_item_pb2.ItemStatus, ItemStatus)
 KEY_SCOPE = EnumBridge(key_scope_pb2.KeyScope, KeyScope)

@@ -4,6 +4,7 @@ isort:skip_file
 The service through which conflicts are read and reviewed."""
 
 from collections import abc as _abc
+from corrigenda.conflict.v1 import case_explanation_pb2 as _case_explanation_pb2
 from corrigenda.conflict.v1 import conflict_case_pb2 as _conflict_case_pb2
 from corrigenda.conflict.v1 import review_item_pb2 as _review_item_pb2
 from corrigenda.conflict.v1 import review_run_pb2 as _review_run_pb2
@@ -218,7 +219,7 @@ class GetConflictRequest(_message.Message):
     min_revision: _builtins.int
     """The answer must know at least this revision (read your writes). Default: any."""
     page_size: _builtins.int
-    """Most events of this page, 1..200; larger ones are clamped. Default: 50."""
+    """Most records of this page, over positions, members and events, 1..200; larger ones are clamped. Default: 50."""
     page_token: _builtins.str
     """`next_page_token` of the page before, at most 1024 bytes. Default: the first page."""
     @_builtins.property
@@ -244,7 +245,9 @@ Global___GetConflictRequest: _TypeAlias = GetConflictRequest  # noqa: Y015
 
 @_typing.final
 class GetConflictResponse(_message.Message):
-    """One conflict and a page of its events."""
+    """One conflict and a page of its records: first the positions and members that the conflict itself leaves out, then the
+    events. A page holds the end of one kind and the beginning of the next if it must.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -253,19 +256,29 @@ class GetConflictResponse(_message.Message):
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     EVENTS_TOTAL_FIELD_NUMBER: _builtins.int
     REVISION_FIELD_NUMBER: _builtins.int
+    FURTHER_POSITIONS_FIELD_NUMBER: _builtins.int
+    FURTHER_MEMBERS_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Token of the next page of events. Empty: this is the last one."""
+    """Token of the next page. Empty: this is the last one."""
     events_total: _builtins.int
     """Number of its events over all pages."""
     revision: _builtins.int
     """The revision that every page shows."""
     @_builtins.property
     def conflict(self) -> _conflict_case_pb2.ConflictCase:
-        """The conflict with its positions."""
+        """The conflict with its first positions and their first members; on every page."""
 
     @_builtins.property
     def events(self) -> _containers.RepeatedCompositeFieldContainer[_conflict_case_pb2.ConflictEvent]:
         """Its events, the oldest first."""
+
+    @_builtins.property
+    def further_positions(self) -> _containers.RepeatedCompositeFieldContainer[_conflict_case_pb2.Position]:
+        """Positions that `conflict` leaves out, by first sight; `positions_total` of the conflict counts them too."""
+
+    @_builtins.property
+    def further_members(self) -> _containers.RepeatedCompositeFieldContainer[Global___FurtherMember]:
+        """Members that their position leaves out, by position; `members_total` of the position counts them too."""
 
     def __init__(
         self,
@@ -275,14 +288,110 @@ class GetConflictResponse(_message.Message):
         next_page_token: _builtins.str = ...,
         events_total: _builtins.int = ...,
         revision: _builtins.int = ...,
+        further_positions: _abc.Iterable[_conflict_case_pb2.Position] | None = ...,
+        further_members: _abc.Iterable[Global___FurtherMember] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["conflict", b"conflict"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["conflict", b"conflict", "events", b"events", "events_total", b"events_total", "next_page_token", b"next_page_token", "revision", b"revision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conflict", b"conflict", "events", b"events", "events_total", b"events_total", "further_members", b"further_members", "further_positions", b"further_positions", "next_page_token", b"next_page_token", "revision", b"revision"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetConflictResponse: _TypeAlias = GetConflictResponse  # noqa: Y015
+
+@_typing.final
+class FurtherMember(_message.Message):
+    """A relationship that takes a position and is not among the members that the position shows."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POSITION_ID_FIELD_NUMBER: _builtins.int
+    MEMBER_FIELD_NUMBER: _builtins.int
+    position_id: _builtins.str
+    """UUID of the position."""
+    @_builtins.property
+    def member(self) -> _conflict_case_pb2.PositionMember:
+        """The relationship."""
+
+    def __init__(
+        self,
+        *,
+        position_id: _builtins.str = ...,
+        member: _conflict_case_pb2.PositionMember | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["member", b"member"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["member", b"member", "position_id", b"position_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FurtherMember: _TypeAlias = FurtherMember  # noqa: Y015
+
+@_typing.final
+class ExplainConflictRequest(_message.Message):
+    """Asks why a conflict is decided as it is."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONFLICT_ID_FIELD_NUMBER: _builtins.int
+    KNOWN_FIELD_NUMBER: _builtins.int
+    MIN_REVISION_FIELD_NUMBER: _builtins.int
+    conflict_id: _builtins.str
+    """UUID of the conflict."""
+    min_revision: _builtins.int
+    """The answer must know at least this revision (read your writes). Default: any."""
+    @_builtins.property
+    def known(self) -> _time_pb2.KnownSelector:
+        """As of when: what a look at that moment would have decided. Default: the latest revision and the team's present time."""
+
+    def __init__(
+        self,
+        *,
+        conflict_id: _builtins.str = ...,
+        known: _time_pb2.KnownSelector | None = ...,
+        min_revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["known", b"known"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conflict_id", b"conflict_id", "known", b"known", "min_revision", b"min_revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainConflictRequest: _TypeAlias = ExplainConflictRequest  # noqa: Y015
+
+@_typing.final
+class ExplainConflictResponse(_message.Message):
+    """One conflict and why it is decided as it is."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONFLICT_FIELD_NUMBER: _builtins.int
+    EXPLANATION_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    revision: _builtins.int
+    """The revision that this answer shows."""
+    @_builtins.property
+    def conflict(self) -> _conflict_case_pb2.ConflictCase:
+        """The conflict."""
+
+    @_builtins.property
+    def explanation(self) -> _case_explanation_pb2.CaseExplanation:
+        """Why."""
+
+    def __init__(
+        self,
+        *,
+        conflict: _conflict_case_pb2.ConflictCase | None = ...,
+        explanation: _case_explanation_pb2.CaseExplanation | None = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["conflict", b"conflict", "explanation", b"explanation"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conflict", b"conflict", "explanation", b"explanation", "revision", b"revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainConflictResponse: _TypeAlias = ExplainConflictResponse  # noqa: Y015
 
 @_typing.final
 class ReviewNowRequest(_message.Message):

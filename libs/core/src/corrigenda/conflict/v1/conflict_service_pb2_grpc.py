@@ -45,6 +45,11 @@ class ConflictServiceStub:
                 request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.GetConflictRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.GetConflictResponse.FromString,
                 _registered_method=True)
+        self.ExplainConflict = channel.unary_unary(
+                '/corrigenda.conflict.v1.ConflictService/ExplainConflict',
+                request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictResponse.FromString,
+                _registered_method=True)
         self.ReviewNow = channel.unary_unary(
                 '/corrigenda.conflict.v1.ConflictService/ReviewNow',
                 request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ReviewNowRequest.SerializeToString,
@@ -72,10 +77,21 @@ class ConflictServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetConflict(self, request, context):
-        """One conflict with its positions, members and events. Reads only.
+        """One conflict with its positions, members and events, as far as wanted page by page. Reads only.
 
         Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
         every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExplainConflict(self, request, context):
+        """Why a conflict is decided as it is, or why it is not decided yet: every witness that counts and every text that does
+        not, what each rule compares, what is missing, what the deadline would bring, and what one more independent witness
+        would change. It evaluates and stores nothing. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -114,6 +130,11 @@ def add_ConflictServiceServicer_to_server(servicer, server):
                     servicer.GetConflict,
                     request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.GetConflictRequest.FromString,
                     response_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.GetConflictResponse.SerializeToString,
+            ),
+            'ExplainConflict': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExplainConflict,
+                    request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictRequest.FromString,
+                    response_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictResponse.SerializeToString,
             ),
             'ReviewNow': grpc.unary_unary_rpc_method_handler(
                     servicer.ReviewNow,
@@ -181,6 +202,33 @@ class ConflictService:
             '/corrigenda.conflict.v1.ConflictService/GetConflict',
             corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.GetConflictRequest.SerializeToString,
             corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.GetConflictResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExplainConflict(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.conflict.v1.ConflictService/ExplainConflict',
+            corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictRequest.SerializeToString,
+            corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictResponse.FromString,
             options,
             channel_credentials,
             insecure,

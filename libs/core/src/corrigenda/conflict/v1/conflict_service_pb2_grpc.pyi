@@ -23,10 +23,17 @@ class ConflictServiceStub:
     and those that every call can have.
     """
     GetConflict: _aio.UnaryUnaryMultiCallable[_conflict_service_pb2.GetConflictRequest, _conflict_service_pb2.GetConflictResponse]
-    """One conflict with its positions, members and events. Reads only.
+    """One conflict with its positions, members and events, as far as wanted page by page. Reads only.
 
     Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
     every call can have.
+    """
+    ExplainConflict: _aio.UnaryUnaryMultiCallable[_conflict_service_pb2.ExplainConflictRequest, _conflict_service_pb2.ExplainConflictResponse]
+    """Why a conflict is decided as it is, or why it is not decided yet: every witness that counts and every text that does
+    not, what each rule compares, what is missing, what the deadline would bring, and what one more independent witness
+    would change. It evaluates and stores nothing. Reads only.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
     """
     ReviewNow: _aio.UnaryUnaryMultiCallable[_conflict_service_pb2.ReviewNowRequest, _conflict_service_pb2.ReviewNowResponse]
     """Queues a look at every live conflict of the team for the reviewer process, which applies the same thresholds and
@@ -63,10 +70,23 @@ class ConflictServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _conflict_service_pb2.GetConflictRequest,
         context: _aio.ServicerContext[_conflict_service_pb2.GetConflictRequest, _abc.Awaitable[_conflict_service_pb2.GetConflictResponse]],
     ) -> _abc.Awaitable[_conflict_service_pb2.GetConflictResponse]:
-        """One conflict with its positions, members and events. Reads only.
+        """One conflict with its positions, members and events, as far as wanted page by page. Reads only.
 
         Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
         every call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def ExplainConflict(
+        self,
+        request: _conflict_service_pb2.ExplainConflictRequest,
+        context: _aio.ServicerContext[_conflict_service_pb2.ExplainConflictRequest, _abc.Awaitable[_conflict_service_pb2.ExplainConflictResponse]],
+    ) -> _abc.Awaitable[_conflict_service_pb2.ExplainConflictResponse]:
+        """Why a conflict is decided as it is, or why it is not decided yet: every witness that counts and every text that does
+        not, what each rule compares, what is missing, what the deadline would bring, and what one more independent witness
+        would change. It evaluates and stores nothing. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
         """
 
     @_abc_1.abstractmethod
