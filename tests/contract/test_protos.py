@@ -149,6 +149,8 @@ def test_tools_are_those_of_the_contract() -> None:
         "GetPlacement": "get_memory_placement",
         "ListConflicts": "list_conflicts",
         "GetConflict": "get_conflict",
+        "ResolveConflict": "resolve_conflict",
+        "ListReviewItems": "list_review_items",
         "Recall": "recall_memory",
         "Trace": "trace_memory",
         "ListPredicates": "list_predicates",
