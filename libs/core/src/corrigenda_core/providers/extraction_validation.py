@@ -84,7 +84,7 @@ def _problems(request: ExtractionRequest, answer: ExtractorAnswer) -> Iterator[s
     for number, entity in enumerate(answer.entities):
         for problem in _entity_problems(entity):
             yield f"entities[{number}]: {problem}"
-    predicates = {predicate.key: predicate for predicate in request.predicates}
+    predicates: dict[str, Predicate] = {predicate.key: predicate for predicate in request.predicates}
     for number, relationship in enumerate(answer.relationships):
         for problem in _relationship_problems(request, predicates, entities, relationship):
             yield f"relationships[{number}]: {problem}"
