@@ -21,7 +21,8 @@ from corrigenda_core.ports.providers import VerifierAnswer
 
 from corrigenda_ingest.binding import bound_entities, bound_relationships
 from corrigenda_ingest.fragment_plan import FragmentPlanner
-from corrigenda_ingest.placing import Placing, Verification
+from corrigenda_ingest.outside import Verification
+from corrigenda_ingest.placing import Placing
 from corrigenda_ingest.requirements import require_all
 from corrigenda_ingest.submission import (
     BoundRelationship,

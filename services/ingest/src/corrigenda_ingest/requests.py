@@ -30,8 +30,10 @@ from corrigenda_core.rpc.convert import instant_of, stated_interval_of
 from corrigenda_core.rpc.enums import AUTHORITY, MODALITY, POLARITY, SOURCE_TYPE, VALUE_TYPE
 
 
-def submission_of(request: ingest_service_pb2.RememberRequest) -> Submission:
-    """The submission of a validated request.
+def submission_of(
+    request: ingest_service_pb2.RememberRequest | ingest_service_pb2.PreflightRememberRequest, *, key: str = ""
+) -> Submission:
+    """The submission of a validated request, to be stored under an idempotency key if it is.
 
     Raises:
         Refusal: INVALID_FIELD, QUOTE_NOT_FOUND or QUOTE_AMBIGUOUS, naming the field.
@@ -45,7 +47,7 @@ def submission_of(request: ingest_service_pb2.RememberRequest) -> Submission:
             for number, relationship in enumerate(request.proposal.relationships)
         ),
         metadata=tuple(sorted(request.metadata.items())),
-        idempotency_key=IdempotencyKey(request.idempotency_key),
+        idempotency_key=IdempotencyKey(key),
     )
 
 

@@ -125,13 +125,14 @@ class FragmentAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationshipAnswer:
-    """What became of a proposed relationship."""
+    """What became of a proposed relationship: ``rule`` decided it, ``reason`` is why it is not placed, as a code."""
 
     proposal_id: ProposalId
     observation_id: StatementId
     outcome: OutcomeKind
     rule: str
     reason: str = ""
+    predicate: Predicate | None = None
     relationship: Relationship | None = None
     object: Object | None = None
     granted_authority: Authority | None = None
