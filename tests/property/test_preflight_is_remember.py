@@ -260,7 +260,7 @@ async def test_remember_does_exactly_what_preflight_said(shared_database: Throwa
     outcomes: set[int] = set()
     refused: set[Reason] = set()
     effects: set[int] = set()
-    for seed in range(examples(fast=6, full=1_000 // STEPS)):
+    for seed in range(examples(fast=6, full=1_000 // STEPS + 1)):
         chance = random.Random(seed)
         team, callers = await driven_team(shared_database, service)
         known: list[relationship_pb2.Relationship] = []
