@@ -151,6 +151,8 @@ def test_tools_are_those_of_the_contract() -> None:
         "ListConflicts": "list_conflicts",
         "GetConflict": "get_conflict",
         "ExplainConflict": "explain_conflict",
+        "ResolveConflict": "resolve_conflict",
+        "ListReviewItems": "list_review_items",
         "Recall": "recall_memory",
         "Trace": "trace_memory",
         "ListPredicates": "list_predicates",

@@ -57,7 +57,11 @@ INSERT = {
         "review_items search_refresh_intents statements support_decisions supports timeline_decisions transitions "
         "verification_events"
     ),
-    "corrigenda_conflict": {"idempotency_records", "ledger", "review_runs"},
+    "corrigenda_conflict": named(
+        "carriages case_events case_lease case_members case_positions conflict_cases cross_references decisions "
+        "idempotency_records ledger reference_decisions relationships review_items review_runs support_decisions "
+        "timeline_decisions transitions"
+    ),
     "corrigenda_reviewer": named(
         "alerts case_evaluations case_events ledger review_reservations review_runs search_refresh_intents transitions"
     ),
@@ -68,9 +72,16 @@ CLOCK = "closed_at ledger_head revision"
 POSITION = "authoritative_groups counted_groups last_seen_at present recorded_at revision support_digest version"
 MEMBER = "present recorded_at relationship_version revision version"
 
+LEASE = "attempts attempts_date claim_token lease_expires_at next_review_at"
+ROW = (
+    "facet record recorded_at revision slot_exclusive status tier valid_from valid_from_basis valid_to "
+    "valid_to_basis version"
+)
+ITEM = "decision_id details incoming opposing reason recorded_at revision statement_id status version"
+
 UPDATE = {
     ("corrigenda_ingest", "api_keys"): "expires_at recorded_at revision revoked_at",
-    ("corrigenda_ingest", "case_lease"): "attempts attempts_date claim_token lease_expires_at next_review_at",
+    ("corrigenda_ingest", "case_lease"): LEASE,
     ("corrigenda_ingest", "case_members"): MEMBER,
     ("corrigenda_ingest", "case_positions"): POSITION,
     ("corrigenda_ingest", "conflict_cases"): "recorded_at revision version",
@@ -80,18 +91,19 @@ UPDATE = {
         "revision same_moment_policy start_granularity subject_kinds supersession_basis unit value_types version"
     ),
     ("corrigenda_ingest", "profiles"): "name recorded_at revision",
-    ("corrigenda_ingest", "relationships"): (
-        "facet record recorded_at revision slot_exclusive status tier valid_from valid_from_basis valid_to "
-        "valid_to_basis version"
-    ),
-    ("corrigenda_ingest", "review_items"): (
-        "decision_id details incoming opposing reason recorded_at revision statement_id status version"
-    ),
+    ("corrigenda_ingest", "relationships"): ROW,
+    ("corrigenda_ingest", "review_items"): ITEM,
     ("corrigenda_ingest", "team_clock"): CLOCK,
     ("corrigenda_ingest", "teams"): (
         "clock_mode driven_now name opened_at recorded_at review_period_days review_start_minute revision time_zone "
         "trusts_declared_groups version"
     ),
+    ("corrigenda_conflict", "case_lease"): LEASE,
+    ("corrigenda_conflict", "case_members"): MEMBER,
+    ("corrigenda_conflict", "case_positions"): POSITION,
+    ("corrigenda_conflict", "conflict_cases"): "recorded_at revision version",
+    ("corrigenda_conflict", "relationships"): ROW,
+    ("corrigenda_conflict", "review_items"): ITEM,
     ("corrigenda_conflict", "team_clock"): CLOCK,
     ("corrigenda_reviewer", "team_clock"): CLOCK,
     ("corrigenda_reviewer", "case_lease"): (

@@ -10,7 +10,7 @@ import grpc
 import psycopg
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2
-from corrigenda.conflict.v1 import conflict_service_pb2
+from corrigenda.conflict.v1 import conflict_service_pb2, resolution_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import predicate_pb2
@@ -40,6 +40,7 @@ class ForeignIds:
     conflict: str
     profile: str
     key: str
+    item: str
 
 
 @pytest.fixture
@@ -48,6 +49,8 @@ async def foreign(stack: Stack, new_team: NewTeam, deploys_from: Request) -> tup
     team = await new_team()
     placed = await team["A"].ingest.Remember(deploys_from(f"production deploys from {CANARY}", CANARY))
     opened = await team["B"].ingest.Remember(deploys_from("production deploys from release", "release"))
+    await team["A"].ingest.Remember(deploys_from("the log: production deploys from trunk", "trunk"))
+    (asked,) = (await team["A"].conflict.ListReviewItems(conflict_service_pb2.ListReviewItemsRequest())).items
     key = await team.admin.admin.CreateKey(
         admin_service_pb2.CreateKeyRequest(
             idempotency_key="another key", profile_id=placed.placement.author.profile_id, scopes=[1]
@@ -61,6 +64,7 @@ async def foreign(stack: Stack, new_team: NewTeam, deploys_from: Request) -> tup
         conflict=opened.placement.relationships[0].conflict.conflict_id,
         profile=placed.placement.author.profile_id,
         key=key.key.key_id,
+        item=asked.item_id,
     )
     await workers_are_idle(stack, team.team_id)
     return team, ids
@@ -123,6 +127,12 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
         "GetPlacement": (ids.ingest, lambda one: ingest_service_pb2.GetPlacementRequest(ingest_id=one)),
         "GetConflict": (ids.conflict, lambda one: conflict_service_pb2.GetConflictRequest(conflict_id=one)),
         "ExplainConflict": (ids.conflict, lambda one: conflict_service_pb2.ExplainConflictRequest(conflict_id=one)),
+        "ResolveConflict": (
+            ids.item,
+            lambda one: conflict_service_pb2.ResolveConflictRequest(
+                idempotency_key="fixed", item_id=one, expected_version=1, keep_both=resolution_pb2.KeepBoth()
+            ),
+        ),
         "Trace": (ids.relationship, lambda one: recall_service_pb2.TraceRequest(relationship_id=one)),
         "CreateKey": (
             ids.profile,
@@ -143,6 +153,7 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
 WITHOUT_IDS: dict[str, Callable[[], Message]] = {
     "ListConflicts": lambda: conflict_service_pb2.ListConflictsRequest(case_statuses=[1, 2, 3, 4]),
     "ReviewNow": lambda: conflict_service_pb2.ReviewNowRequest(idempotency_key="mine 1"),
+    "ListReviewItems": lambda: conflict_service_pb2.ListReviewItemsRequest(statuses=[1, 2, 3]),
     "ListReviewRuns": lambda: conflict_service_pb2.ListReviewRunsRequest(),
     "Recall": lambda: recall_service_pb2.RecallRequest(query=f"production deploys from {CANARY}"),
     "ListPredicates": lambda: recall_service_pb2.ListPredicatesRequest(),
@@ -206,6 +217,7 @@ def test_every_served_rpc_is_covered(deploys_from: Request) -> None:
         conflict=MISSING,
         profile=MISSING,
         key=MISSING,
+        item=MISSING,
     )
     covered = {name.partition(",")[0] for name in by_id(nothing, deploys_from)} | set(WITHOUT_IDS)
     assert covered == {method.name for service in SERVICES.values() for method in service.methods}

@@ -31,7 +31,7 @@ from corrigenda_core.domain.team import TeamPolicy
 from corrigenda_core.domain.time import ClosedToNothing, Instant, Interval, Moment, TimeBasis, WholeInterval
 from corrigenda_core.policy.case_effects import may_answer_case, plan_case_effects
 from corrigenda_core.policy.case_questions import decide_question
-from corrigenda_core.policy.case_review import ReviewPlan, plan_case_review
+from corrigenda_core.policy.case_review import ReviewPlan, plan_case_alert, plan_case_review
 from corrigenda_core.policy.references import plan_references
 from hypothesis import given
 from hypothesis import strategies as st
@@ -398,6 +398,31 @@ def test_a_case_that_goes_on_without_a_member_rises_by_one_version() -> None:
     (overdue,) = late.changes.cases
     assert (overdue.status, overdue.version) == (CaseStatus.OVERDUE, case.version + 1)
     assert [event.action for event in late.changes.case_events] == [CaseAction.REFRESHED, CaseAction.MARKED_OVERDUE]
+
+
+@pytest.mark.rule("R7.5", "R7.8")
+def test_a_member_at_a_later_version_makes_a_version_of_its_case() -> None:
+    case = opened(view(THREE))
+    moved = replace(RELEASE, version=2, validity=Interval(start=day("03-01"), end=day("12-01")))
+    plan = plan_case_review(case_view(view([MAIN, moved, ANSWER]), case), context(12))
+    (followed,) = plan.changes.cases
+    assert (followed.status, followed.version) == (CaseStatus.OPEN, case.version + 1)
+    versions = {m.relationship_id: m.version for position in followed.positions for m in position.members}
+    assert versions == {"r1": 1, "r2": 2, "r3": 1}
+
+
+@pytest.mark.rule("R7.18")
+def test_an_alert_tells_that_looks_fail_and_changes_nothing() -> None:
+    case = opened(view([MAIN, RELEASE]))
+    changes = plan_case_alert(case, context(12), "independent-sources/1")
+    (event,) = changes.case_events
+    assert (event.action, event.reason, event.policy_version) == (
+        CaseAction.ALERTED,
+        "attempts_exhausted",
+        "independent-sources/1",
+    )
+    assert (event.prior_status, event.resulting_status, event.version) == (case.status, case.status, case.version)
+    assert changes == type(changes)(case_events=(event,))
 
 
 @pytest.mark.rule("R7.8")

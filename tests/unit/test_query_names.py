@@ -42,6 +42,10 @@ def test_nothing_visible_names_nothing(query: str) -> None:
     assert plan_query_names(query) == ()
 
 
+def test_a_piece_of_a_word_keeps_to_scripts_without_word_breaks() -> None:
+    assert set(plan_query_names("api東京v2")) == {"api東京v2", "東", "京", "東京"}
+
+
 def test_names_are_distinct_and_bounded() -> None:
     names = plan_query_names(" ".join(f"word{number}" for number in range(500)))
     assert len(names) == len(set(names)) == MAX_QUERY_NAMES

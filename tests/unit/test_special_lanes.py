@@ -80,6 +80,10 @@ def test_many_values_denials_and_events(by: Predicate, lines: list[str], last: O
         pytest.param(["gold..1 May @1 Apr", "gold 1 May", "gold @1 Apr !crm"],
                      ["gold .. active", "gold nothing at 1 May superseded"],
                      ["gold .. active", "gold nothing at 1 May superseded"], id="a-record-takes-an-end-away"),
+        pytest.param(["gold 1 Jan !crm", "iron 1 Mar !crm", "silver @1 Apr"],
+                     ["gold 1 Jan..1 Mar superseded", "iron 1 Mar.. active", "silver .. needs_review"],
+                     ["gold 1 Jan..1 Mar superseded", "iron 1 Mar.. active", "silver 1 Mar.. competing"],
+                     id="beside-the-record-of-its-time"),
         pytest.param(["gold 1 Mar !crm", "silver 1 Apr", "silver 1 May"],
                      ["gold 1 Mar.. active", "silver 1 Apr.. needs_review", "silver 1 May.. needs_review"],
                      ["gold 1 Mar.. active", "silver 1 Apr.. competing"], id="two-who-dispute-it"),
@@ -102,6 +106,30 @@ def test_whoever_disputes_a_record_is_asked_and_told_the_rule() -> None:
     (item,) = ledger.view.items
     assert (item.reason, item.opposing) == ("system_of_record", (ledger.row_id("s0"),))
     assert ledger.row("s0").version == 1
+
+
+def test_an_end_that_is_no_end_of_what_waits_is_not_shown() -> None:
+    """Bounds agree where statements are made; a row of one that slipped through still has a validity."""
+    ledger = SlotLedger(HOLD)
+    ledger.place("x 1 Mar")
+    ledger.place("y 1 Mar..1 Feb")
+    assert ledger.rows() == ["x 1 Mar.. active", "y 1 Mar.. needs_review"]
+
+
+@pytest.mark.rule("R4.14")
+def test_every_dispute_has_a_question_of_its_own() -> None:
+    """Objects of a predicate with many values are denied one by one; nobody's question turns into another one."""
+    ledger = SlotLedger(MANY)
+    for line in ("x 1 Jan", "-x 1 Feb", "-x @1 Mar", "y 1 Jan", "-y 1 Jan"):
+        ledger.place(line)
+    (asked,) = ledger.view.items
+    # What remains of the denial has no start any more, and it was recorded before the other dispute.
+    ledger.retract("s1")
+    assert ledger.row("s2").status is Status.NEEDS_REVIEW
+    kept, opened = ledger.view.items
+    assert kept == asked
+    assert (kept.incoming, kept.opposing) == ((ledger.row_id("s4"),), (ledger.row_id("s3"),))
+    assert (opened.incoming, opened.opposing) == ((ledger.row_id("s2"),), (ledger.row_id("s0"),))
 
 
 def parted() -> SlotLedger:

@@ -2,12 +2,14 @@ GRANT SELECT ON relationships, relationships_history, carriages, supports, suppo
     transitions, cross_references, reference_decisions, review_items, review_items_history
 TO corrigenda_ingest, corrigenda_conflict, corrigenda_recall;
 
-GRANT INSERT ON relationships, carriages, supports, support_decisions, decisions, timeline_decisions, transitions,
-    cross_references, reference_decisions, review_items TO corrigenda_ingest;
+GRANT INSERT ON supports TO corrigenda_ingest;
+-- A decision of an owner is written by the service that took it.
+GRANT INSERT ON relationships, carriages, support_decisions, decisions, timeline_decisions, transitions,
+    cross_references, reference_decisions, review_items TO corrigenda_ingest, corrigenda_conflict;
 GRANT UPDATE (version, facet, status, tier, valid_from, valid_to, valid_from_basis, valid_to_basis, record,
-    slot_exclusive, revision, recorded_at) ON relationships TO corrigenda_ingest;
+    slot_exclusive, revision, recorded_at) ON relationships TO corrigenda_ingest, corrigenda_conflict;
 GRANT UPDATE (version, status, reason, statement_id, incoming, opposing, details, decision_id, revision, recorded_at)
-ON review_items TO corrigenda_ingest;
+ON review_items TO corrigenda_ingest, corrigenda_conflict;
 
 -- The reviewer reads what its policy reads, which is no text, and closes losing relationships.
 GRANT SELECT ON relationships, relationships_history, carriages, supports, support_decisions, transitions,

@@ -5,16 +5,17 @@ GRANT SELECT ON review_runs TO corrigenda_conflict, corrigenda_reviewer;
 GRANT SELECT ON review_reservations TO corrigenda_reviewer;
 GRANT SELECT ON alerts TO corrigenda_ingest, corrigenda_conflict, corrigenda_reviewer;
 
--- A placement opens and refreshes cases; it may not write a column that says how one ended.
-GRANT INSERT ON conflict_cases, case_positions, case_members, case_events, case_lease TO corrigenda_ingest;
-GRANT UPDATE (version, revision, recorded_at) ON conflict_cases TO corrigenda_ingest;
+-- A placement or a decision opens and refreshes cases; it may not write a column that says how one ended.
+GRANT INSERT ON conflict_cases, case_positions, case_members, case_events, case_lease
+TO corrigenda_ingest, corrigenda_conflict;
+GRANT UPDATE (version, revision, recorded_at) ON conflict_cases TO corrigenda_ingest, corrigenda_conflict;
 GRANT UPDATE (next_review_at, claim_token, lease_expires_at, attempts, attempts_date) ON case_lease
-TO corrigenda_ingest;
+TO corrigenda_ingest, corrigenda_conflict;
 
 GRANT UPDATE (version, present, counted_groups, authoritative_groups, support_digest, last_seen_at, revision,
-    recorded_at) ON case_positions TO corrigenda_ingest, corrigenda_reviewer;
+    recorded_at) ON case_positions TO corrigenda_ingest, corrigenda_conflict, corrigenda_reviewer;
 GRANT UPDATE (version, relationship_version, present, revision, recorded_at) ON case_members
-TO corrigenda_ingest, corrigenda_reviewer;
+TO corrigenda_ingest, corrigenda_conflict, corrigenda_reviewer;
 
 -- Only the reviewer closes a case.
 GRANT UPDATE (status, version, resolved_at, dismissed_at, effective_at, effective_time_basis, preferred_position_id,

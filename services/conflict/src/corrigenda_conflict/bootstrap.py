@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from corrigenda.conflict.v1 import conflict_service_pb2, conflict_service_pb2_grpc
 from corrigenda_core.config import ServerSettings
+from corrigenda_core.deciding import OwnerDecisions
 from corrigenda_core.rpc.server import ServiceBinding
 from corrigenda_core.serving import Foundation, open_foundation, page_tokens, serve
 
@@ -11,18 +12,24 @@ from corrigenda_conflict.handlers import ConflictHandlers
 from corrigenda_conflict.use_cases.explain_conflict import ExplainConflict
 from corrigenda_conflict.use_cases.get_conflict import GetConflict
 from corrigenda_conflict.use_cases.list_conflicts import ListConflicts
+from corrigenda_conflict.use_cases.list_review_items import ListReviewItems
+from corrigenda_conflict.use_cases.resolve_conflict import ResolveConflict
 from corrigenda_conflict.use_cases.review_runs import ListReviewRuns, ReviewNow
 
 
 def bindings(foundation: Foundation, settings: ServerSettings) -> list[ServiceBinding]:
     """What the process serves."""
     tokens = page_tokens(settings)
+    reader, new_ids = foundation.reader, foundation.new_ids
+    decisions = OwnerDecisions(reader=reader, runner=foundation.runner, new_ids=new_ids)
     handlers = ConflictHandlers(
-        list_conflicts=ListConflicts(reader=foundation.reader, page_tokens=tokens),
-        get_conflict=GetConflict(reader=foundation.reader, page_tokens=tokens),
-        explain_conflict=ExplainConflict(reader=foundation.reader),
-        review_now=ReviewNow(runner=foundation.runner, reader=foundation.reader, new_ids=foundation.new_ids),
-        list_review_runs=ListReviewRuns(reader=foundation.reader, page_tokens=tokens),
+        list_conflicts=ListConflicts(reader=reader, page_tokens=tokens),
+        get_conflict=GetConflict(reader=reader, page_tokens=tokens),
+        explain_conflict=ExplainConflict(reader=reader),
+        resolve_conflict=ResolveConflict(decisions=decisions),
+        review_now=ReviewNow(runner=foundation.runner, reader=reader, new_ids=new_ids),
+        list_review_runs=ListReviewRuns(reader=reader, page_tokens=tokens),
+        list_review_items=ListReviewItems(reader=reader, page_tokens=tokens, new_ids=new_ids),
     )
     return [
         ServiceBinding(

@@ -10,9 +10,12 @@ from corrigenda.conflict.v1 import conflict_service_pb2_grpc
 from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.calls import current_call
 
+from corrigenda_conflict.requests import resolution_of
 from corrigenda_conflict.use_cases.explain_conflict import ExplainConflict
 from corrigenda_conflict.use_cases.get_conflict import GetConflict
 from corrigenda_conflict.use_cases.list_conflicts import ListConflicts
+from corrigenda_conflict.use_cases.list_review_items import ListReviewItems
+from corrigenda_conflict.use_cases.resolve_conflict import ResolveConflict
 from corrigenda_conflict.use_cases.review_runs import ListReviewRuns, ReviewNow
 
 
@@ -27,8 +30,10 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
     list_conflicts: ListConflicts
     get_conflict: GetConflict
     explain_conflict: ExplainConflict
+    resolve_conflict: ResolveConflict
     review_now: ReviewNow
     list_review_runs: ListReviewRuns
+    list_review_items: ListReviewItems
 
     async def ListConflicts(
         self, request: messages.ListConflictsRequest, context: Any
@@ -46,6 +51,12 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
         """Why a case is decided as it is."""
         return await self.explain_conflict(current_call().caller, request, _deadline())
 
+    async def ResolveConflict(
+        self, request: messages.ResolveConflictRequest, context: Any
+    ) -> messages.ResolveConflictResponse:
+        """Decides between the caller's own statements."""
+        return await self.resolve_conflict(current_call().caller, request, resolution_of(request), _deadline())
+
     async def ReviewNow(self, request: messages.ReviewNowRequest, context: Any) -> messages.ReviewNowResponse:
         """Queues a run for the reviewer."""
         return await self.review_now(current_call().caller, request, _deadline())
@@ -55,3 +66,9 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
     ) -> messages.ListReviewRunsResponse:
         """Runs and what they did."""
         return await self.list_review_runs(current_call().caller, request, _deadline())
+
+    async def ListReviewItems(
+        self, request: messages.ListReviewItemsRequest, context: Any
+    ) -> messages.ListReviewItemsResponse:
+        """The caller's questions."""
+        return await self.list_review_items(current_call().caller, request, _deadline())

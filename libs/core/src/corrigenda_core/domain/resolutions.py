@@ -13,6 +13,9 @@ from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.relationships import Carriage, Relationship, Transition
 from corrigenda_core.domain.time import Instant, require_instant
 
+EVIDENCE = "evidence"
+"""The detail of a decision that names a fragment which was given with it."""
+
 
 class DecisionKind(StrEnum):
     """What was decided; `settle` is what the same-moment policy `close` does, `revert` takes another decision back."""

@@ -98,7 +98,7 @@ class SlotQueries:
                 *(decision_of(row) for row in rows["slot_decisions"]),
             ),
             references=tuple(_reference(row) for row in rows["slot_references"]),
-            items=tuple(_item(row, self.slot) for row in rows["slot_items"]),
+            items=tuple(item_of(row, self.slot) for row in rows["slot_items"]),
             cases=tuple(case for case in cases if case.live),
             closed_cases=_last_closed(closed),
             resolved_cases=tuple(case for case in closed if case.status is CaseStatus.RESOLVED),
@@ -149,7 +149,8 @@ def _reference(row: Row) -> CrossReference:
     )
 
 
-def _item(row: Row, slot: Slot) -> ReviewItem:
+def item_of(row: Row, slot: Slot) -> ReviewItem:
+    """The item in a row of ``review_items``, about ``slot``."""
     return ReviewItem(
         item_id=row["item_id"],
         version=row["version"],

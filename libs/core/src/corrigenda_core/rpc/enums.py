@@ -12,7 +12,15 @@ from corrigenda.conflict.v1 import case_explanation_pb2, conflict_case_pb2, revi
 from corrigenda.ingest.v1 import placement_pb2
 from corrigenda.options.v1 import key_scope_pb2
 from corrigenda.recall.v1 import result_pb2, trace_pb2
-from corrigenda.type.v1 import actor_pb2, evidence_pb2, object_pb2, predicate_pb2, relationship_pb2, time_pb2
+from corrigenda.type.v1 import (
+    actor_pb2,
+    decision_pb2,
+    evidence_pb2,
+    object_pb2,
+    predicate_pb2,
+    relationship_pb2,
+    time_pb2,
+)
 
 from corrigenda_core.domain.actors import ActorKind, KeyScope
 from corrigenda_core.domain.cases import CaseAction, CaseKind, CaseStatus
@@ -30,6 +38,7 @@ from corrigenda_core.domain.predicates import (
     SupersessionBasis,
 )
 from corrigenda_core.domain.relationships import ReferenceKind, Status, Tier
+from corrigenda_core.domain.resolutions import DecisionKind
 from corrigenda_core.domain.results import Degradation, Mark
 from corrigenda_core.domain.snapshots import ExclusionReason, Outcome
 from corrigenda_core.domain.time import Side, TimeBasis
@@ -105,6 +114,7 @@ CASE_OUTCOME = EnumBridge(case_explanation_pb2.CaseOutcome, Outcome)
 CASE_STATUS = EnumBridge(conflict_case_pb2.CaseStatus, CaseStatus)
 CONDITION_RELATION = EnumBridge(case_explanation_pb2.ConditionRelation, Relation)
 CONFLICT_EFFECT = EnumBridge(placement_pb2.ConflictEffect, CaseEffect, unspecified=CaseEffect.NONE)
+DECISION_KIND = EnumBridge(decision_pb2.DecisionKind, DecisionKind)
 DEGRADATION = EnumBridge(result_pb2.Degradation, Degradation)
 EXCLUSION_REASON = EnumBridge(case_explanation_pb2.ExclusionReason, ExclusionReason)
 ITEM_KIND = EnumBridge(review_item_pb2.ItemKind, ItemKind)

@@ -56,7 +56,7 @@ class ListConflicts:
                     after=datetime.fromisoformat(after),
                     after_id=after_id,
                     limit=page.size + 1,
-                    **_parameters(asked),
+                    **entry_parameters(asked),
                 )
             )
             shown = rows[: page.size]
@@ -103,7 +103,8 @@ def _entries(caller: Caller, rows: list[Row], reading: ConflictReading) -> list[
     ]
 
 
-def _parameters(asked: EntryFilter) -> dict[str, object]:
+def entry_parameters(asked: EntryFilter) -> dict[str, object]:
+    """A filter as the parameters of `conflict_entries`."""
     return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(asked).items()}
 
 

@@ -24,15 +24,17 @@ _sym_db = _symbol_database.Default()
 
 from corrigenda.conflict.v1 import case_explanation_pb2 as corrigenda_dot_conflict_dot_v1_dot_case__explanation__pb2
 from corrigenda.conflict.v1 import conflict_case_pb2 as corrigenda_dot_conflict_dot_v1_dot_conflict__case__pb2
+from corrigenda.conflict.v1 import resolution_pb2 as corrigenda_dot_conflict_dot_v1_dot_resolution__pb2
 from corrigenda.conflict.v1 import review_item_pb2 as corrigenda_dot_conflict_dot_v1_dot_review__item__pb2
 from corrigenda.conflict.v1 import review_run_pb2 as corrigenda_dot_conflict_dot_v1_dot_review__run__pb2
 from corrigenda.options.v1 import options_pb2 as corrigenda_dot_options_dot_v1_dot_options__pb2
 from corrigenda.options.v1 import rules_pb2 as corrigenda_dot_options_dot_v1_dot_rules__pb2
+from corrigenda.type.v1 import decision_pb2 as corrigenda_dot_type_dot_v1_dot_decision__pb2
 from corrigenda.type.v1 import time_pb2 as corrigenda_dot_type_dot_v1_dot_time__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n-corrigenda/conflict/v1/conflict_service.proto\x12\x16\x63orrigenda.conflict.v1\x1a-corrigenda/conflict/v1/case_explanation.proto\x1a*corrigenda/conflict/v1/conflict_case.proto\x1a(corrigenda/conflict/v1/review_item.proto\x1a\'corrigenda/conflict/v1/review_run.proto\x1a#corrigenda/options/v1/options.proto\x1a!corrigenda/options/v1/rules.proto\x1a\x1d\x63orrigenda/type/v1/time.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x85\x06\n\x14ListConflictsRequest\x12R\n\x0b\x65ntry_kinds\x18\x01 \x03(\x0e\x32).corrigenda.conflict.v1.ConflictEntryKindB\x06\xca\xf3\x18\x02\x38\x02R\nentryKinds\x12G\n\ncase_kinds\x18\x02 \x03(\x0e\x32 .corrigenda.conflict.v1.CaseKindB\x06\xca\xf3\x18\x02\x38\x03R\tcaseKinds\x12O\n\rcase_statuses\x18\x03 \x03(\x0e\x32\".corrigenda.conflict.v1.CaseStatusB\x06\xca\xf3\x18\x02\x38\x04R\x0c\x63\x61seStatuses\x12G\n\nitem_kinds\x18\x04 \x03(\x0e\x32 .corrigenda.conflict.v1.ItemKindB\x06\xca\xf3\x18\x02\x38\x06R\titemKinds\x12O\n\ritem_statuses\x18\x05 \x03(\x0e\x32\".corrigenda.conflict.v1.ItemStatusB\x06\xca\xf3\x18\x02\x38\x03R\x0citemStatuses\x12#\n\tentity_id\x18\x06 \x01(\tB\x06\xca\xf3\x18\x02X\x01R\x08\x65ntityId\x12$\n\tpredicate\x18\x07 \x01(\tB\x06\xca\xf3\x18\x02\x18@R\tpredicate\x12\x44\n\ropened_before\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\x0copenedBefore\x88\x01\x01\x12\x12\n\x04mine\x18\t \x01(\x08R\x04mine\x12\x37\n\x05known\x18\n \x01(\x0b\x32!.corrigenda.type.v1.KnownSelectorR\x05known\x12\x30\n\x0cmin_revision\x18\x0b \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12\x1b\n\tpage_size\x18\x0c \x01(\rR\x08pageSize\x12&\n\npage_token\x18\r \x01(\tB\x07\xca\xf3\x18\x03(\x80\x08R\tpageTokenB\x10\n\x0e_opened_before\"\xb2\x01\n\x15ListConflictsResponse\x12?\n\x07\x65ntries\x18\x01 \x03(\x0b\x32%.corrigenda.conflict.v1.ConflictEntryR\x07\x65ntries\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n\x05total\x18\x03 \x01(\rR\x05total\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\"\xa4\x01\n\rConflictEntry\x12\x43\n\tteam_case\x18\x01 \x01(\x0b\x32$.corrigenda.conflict.v1.ConflictCaseH\x00R\x08teamCase\x12\x45\n\x0breview_item\x18\x02 \x01(\x0b\x32\".corrigenda.conflict.v1.ReviewItemH\x00R\nreviewItemB\x07\n\x05\x65ntry\"\xef\x01\n\x12GetConflictRequest\x12)\n\x0b\x63onflict_id\x18\x01 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\nconflictId\x12\x37\n\x05known\x18\x02 \x01(\x0b\x32!.corrigenda.type.v1.KnownSelectorR\x05known\x12\x30\n\x0cmin_revision\x18\x03 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12\x1b\n\tpage_size\x18\x04 \x01(\rR\x08pageSize\x12&\n\npage_token\x18\x05 \x01(\tB\x07\xca\xf3\x18\x03(\x80\x08R\tpageToken\"\x9c\x03\n\x13GetConflictResponse\x12@\n\x08\x63onflict\x18\x01 \x01(\x0b\x32$.corrigenda.conflict.v1.ConflictCaseR\x08\x63onflict\x12=\n\x06\x65vents\x18\x02 \x03(\x0b\x32%.corrigenda.conflict.v1.ConflictEventR\x06\x65vents\x12&\n\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\x12!\n\x0c\x65vents_total\x18\x04 \x01(\rR\x0b\x65ventsTotal\x12\x1a\n\x08revision\x18\x05 \x01(\x03R\x08revision\x12M\n\x11\x66urther_positions\x18\x06 \x03(\x0b\x32 .corrigenda.conflict.v1.PositionR\x10\x66urtherPositions\x12N\n\x0f\x66urther_members\x18\x07 \x03(\x0b\x32%.corrigenda.conflict.v1.FurtherMemberR\x0e\x66urtherMembers\"p\n\rFurtherMember\x12\x1f\n\x0bposition_id\x18\x01 \x01(\tR\npositionId\x12>\n\x06member\x18\x02 \x01(\x0b\x32&.corrigenda.conflict.v1.PositionMemberR\x06member\"\xae\x01\n\x16\x45xplainConflictRequest\x12)\n\x0b\x63onflict_id\x18\x01 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\nconflictId\x12\x37\n\x05known\x18\x02 \x01(\x0b\x32!.corrigenda.type.v1.KnownSelectorR\x05known\x12\x30\n\x0cmin_revision\x18\x03 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\"\xc2\x01\n\x17\x45xplainConflictResponse\x12@\n\x08\x63onflict\x18\x01 \x01(\x0b\x32$.corrigenda.conflict.v1.ConflictCaseR\x08\x63onflict\x12I\n\x0b\x65xplanation\x18\x02 \x01(\x0b\x32\'.corrigenda.conflict.v1.CaseExplanationR\x0b\x65xplanation\x12\x1a\n\x08revision\x18\x03 \x01(\x03R\x08revision\"x\n\x10ReviewNowRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x30\n\x0cwait_seconds\x18\x02 \x01(\rB\r\xca\xf3\x18\tI\x00\x00\x00\x00\x00\xc0\x62@R\x0bwaitSeconds\"d\n\x11ReviewNowResponse\x12\x33\n\x03run\x18\x01 \x01(\x0b\x32!.corrigenda.conflict.v1.ReviewRunR\x03run\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x8e\x01\n\x15ListReviewRunsRequest\x12\x30\n\x0cmin_revision\x18\x01 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12\x1b\n\tpage_size\x18\x02 \x01(\rR\x08pageSize\x12&\n\npage_token\x18\x03 \x01(\tB\x07\xca\xf3\x18\x03(\x80\x08R\tpageToken\"\x93\x01\n\x16ListReviewRunsResponse\x12\x35\n\x04runs\x18\x01 \x03(\x0b\x32!.corrigenda.conflict.v1.ReviewRunR\x04runs\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1a\n\x08revision\x18\x03 \x01(\x03R\x08revision*\x80\x01\n\x11\x43onflictEntryKind\x12#\n\x1f\x43ONFLICT_ENTRY_KIND_UNSPECIFIED\x10\x00\x12!\n\x1d\x43ONFLICT_ENTRY_KIND_TEAM_CASE\x10\x01\x12#\n\x1f\x43ONFLICT_ENTRY_KIND_REVIEW_ITEM\x10\x02\x32\xf0\x05\n\x0f\x43onflictService\x12\xb0\x01\n\rListConflicts\x12,.corrigenda.conflict.v1.ListConflictsRequest\x1a-.corrigenda.conflict.v1.ListConflictsResponse\"B\x9a\xf4\x18\x03\n\x01\x01\xa2\xf4\x18\x37\n\x0elist_conflicts\x12!List conflicts and open questions\x18\x01(\x01\x12\x96\x01\n\x0bGetConflict\x12*.corrigenda.conflict.v1.GetConflictRequest\x1a+.corrigenda.conflict.v1.GetConflictResponse\".\x9a\xf4\x18\x03\n\x01\x01\xa2\xf4\x18#\n\x0cget_conflict\x12\x0fRead a conflict\x18\x01(\x01\x12\xa9\x01\n\x0f\x45xplainConflict\x12..corrigenda.conflict.v1.ExplainConflictRequest\x1a/.corrigenda.conflict.v1.ExplainConflictResponse\"5\x9a\xf4\x18\x03\n\x01\x01\xa2\xf4\x18*\n\x10\x65xplain_conflict\x12\x12\x45xplain a conflict\x18\x01(\x01\x12k\n\tReviewNow\x12(.corrigenda.conflict.v1.ReviewNowRequest\x1a).corrigenda.conflict.v1.ReviewNowResponse\"\t\x9a\xf4\x18\x05\n\x01\x05\x10\x01\x12x\n\x0eListReviewRuns\x12-.corrigenda.conflict.v1.ListReviewRunsRequest\x1a..corrigenda.conflict.v1.ListReviewRunsResponse\"\x07\x9a\xf4\x18\x03\n\x01\x05\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n-corrigenda/conflict/v1/conflict_service.proto\x12\x16\x63orrigenda.conflict.v1\x1a-corrigenda/conflict/v1/case_explanation.proto\x1a*corrigenda/conflict/v1/conflict_case.proto\x1a\'corrigenda/conflict/v1/resolution.proto\x1a(corrigenda/conflict/v1/review_item.proto\x1a\'corrigenda/conflict/v1/review_run.proto\x1a#corrigenda/options/v1/options.proto\x1a!corrigenda/options/v1/rules.proto\x1a!corrigenda/type/v1/decision.proto\x1a\x1d\x63orrigenda/type/v1/time.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x85\x06\n\x14ListConflictsRequest\x12R\n\x0b\x65ntry_kinds\x18\x01 \x03(\x0e\x32).corrigenda.conflict.v1.ConflictEntryKindB\x06\xca\xf3\x18\x02\x38\x02R\nentryKinds\x12G\n\ncase_kinds\x18\x02 \x03(\x0e\x32 .corrigenda.conflict.v1.CaseKindB\x06\xca\xf3\x18\x02\x38\x03R\tcaseKinds\x12O\n\rcase_statuses\x18\x03 \x03(\x0e\x32\".corrigenda.conflict.v1.CaseStatusB\x06\xca\xf3\x18\x02\x38\x04R\x0c\x63\x61seStatuses\x12G\n\nitem_kinds\x18\x04 \x03(\x0e\x32 .corrigenda.conflict.v1.ItemKindB\x06\xca\xf3\x18\x02\x38\x06R\titemKinds\x12O\n\ritem_statuses\x18\x05 \x03(\x0e\x32\".corrigenda.conflict.v1.ItemStatusB\x06\xca\xf3\x18\x02\x38\x03R\x0citemStatuses\x12#\n\tentity_id\x18\x06 \x01(\tB\x06\xca\xf3\x18\x02X\x01R\x08\x65ntityId\x12$\n\tpredicate\x18\x07 \x01(\tB\x06\xca\xf3\x18\x02\x18@R\tpredicate\x12\x44\n\ropened_before\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\x0copenedBefore\x88\x01\x01\x12\x12\n\x04mine\x18\t \x01(\x08R\x04mine\x12\x37\n\x05known\x18\n \x01(\x0b\x32!.corrigenda.type.v1.KnownSelectorR\x05known\x12\x30\n\x0cmin_revision\x18\x0b \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12\x1b\n\tpage_size\x18\x0c \x01(\rR\x08pageSize\x12&\n\npage_token\x18\r \x01(\tB\x07\xca\xf3\x18\x03(\x80\x08R\tpageTokenB\x10\n\x0e_opened_before\"\xb2\x01\n\x15ListConflictsResponse\x12?\n\x07\x65ntries\x18\x01 \x03(\x0b\x32%.corrigenda.conflict.v1.ConflictEntryR\x07\x65ntries\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n\x05total\x18\x03 \x01(\rR\x05total\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\"\xa4\x01\n\rConflictEntry\x12\x43\n\tteam_case\x18\x01 \x01(\x0b\x32$.corrigenda.conflict.v1.ConflictCaseH\x00R\x08teamCase\x12\x45\n\x0breview_item\x18\x02 \x01(\x0b\x32\".corrigenda.conflict.v1.ReviewItemH\x00R\nreviewItemB\x07\n\x05\x65ntry\"\xef\x01\n\x12GetConflictRequest\x12)\n\x0b\x63onflict_id\x18\x01 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\nconflictId\x12\x37\n\x05known\x18\x02 \x01(\x0b\x32!.corrigenda.type.v1.KnownSelectorR\x05known\x12\x30\n\x0cmin_revision\x18\x03 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12\x1b\n\tpage_size\x18\x04 \x01(\rR\x08pageSize\x12&\n\npage_token\x18\x05 \x01(\tB\x07\xca\xf3\x18\x03(\x80\x08R\tpageToken\"\x9c\x03\n\x13GetConflictResponse\x12@\n\x08\x63onflict\x18\x01 \x01(\x0b\x32$.corrigenda.conflict.v1.ConflictCaseR\x08\x63onflict\x12=\n\x06\x65vents\x18\x02 \x03(\x0b\x32%.corrigenda.conflict.v1.ConflictEventR\x06\x65vents\x12&\n\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\x12!\n\x0c\x65vents_total\x18\x04 \x01(\rR\x0b\x65ventsTotal\x12\x1a\n\x08revision\x18\x05 \x01(\x03R\x08revision\x12M\n\x11\x66urther_positions\x18\x06 \x03(\x0b\x32 .corrigenda.conflict.v1.PositionR\x10\x66urtherPositions\x12N\n\x0f\x66urther_members\x18\x07 \x03(\x0b\x32%.corrigenda.conflict.v1.FurtherMemberR\x0e\x66urtherMembers\"p\n\rFurtherMember\x12\x1f\n\x0bposition_id\x18\x01 \x01(\tR\npositionId\x12>\n\x06member\x18\x02 \x01(\x0b\x32&.corrigenda.conflict.v1.PositionMemberR\x06member\"\xae\x01\n\x16\x45xplainConflictRequest\x12)\n\x0b\x63onflict_id\x18\x01 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\nconflictId\x12\x37\n\x05known\x18\x02 \x01(\x0b\x32!.corrigenda.type.v1.KnownSelectorR\x05known\x12\x30\n\x0cmin_revision\x18\x03 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\"\xc2\x01\n\x17\x45xplainConflictResponse\x12@\n\x08\x63onflict\x18\x01 \x01(\x0b\x32$.corrigenda.conflict.v1.ConflictCaseR\x08\x63onflict\x12I\n\x0b\x65xplanation\x18\x02 \x01(\x0b\x32\'.corrigenda.conflict.v1.CaseExplanationR\x0b\x65xplanation\x12\x1a\n\x08revision\x18\x03 \x01(\x03R\x08revision\"\xce\x03\n\x16ResolveConflictRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12!\n\x07item_id\x18\x02 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x06itemId\x12:\n\x10\x65xpected_version\x18\x03 \x01(\rB\x0f\xca\xf3\x18\x0b\x08\x01\x41\x00\x00\x00\x00\x00\x00\xf0?R\x0f\x65xpectedVersion\x12<\n\x08keep_new\x18\x04 \x01(\x0b\x32\x1f.corrigenda.conflict.v1.KeepNewH\x00R\x07keepNew\x12K\n\rkeep_existing\x18\x05 \x01(\x0b\x32$.corrigenda.conflict.v1.KeepExistingH\x00R\x0ckeepExisting\x12?\n\tkeep_both\x18\x06 \x01(\x0b\x32 .corrigenda.conflict.v1.KeepBothH\x00R\x08keepBoth\x12\x1f\n\x06reason\x18\x08 \x01(\tB\x07\xca\xf3\x18\x03\x18\x80\x08R\x06reason:*\xd2\xf3\x18&\x12$\n\x08keep_new\n\rkeep_existing\n\tkeep_bothB\x08\n\x06\x61\x63tion\"\xe6\x01\n\x17ResolveConflictResponse\x12\x38\n\x08\x64\x65\x63ision\x18\x01 \x01(\x0b\x32\x1c.corrigenda.type.v1.DecisionR\x08\x64\x65\x63ision\x12=\n\x07\x65\x66\x66\x65\x63ts\x18\x02 \x01(\x0b\x32#.corrigenda.type.v1.DecisionEffectsR\x07\x65\x66\x66\x65\x63ts\x12\x36\n\x04item\x18\x03 \x01(\x0b\x32\".corrigenda.conflict.v1.ReviewItemR\x04item\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\"x\n\x10ReviewNowRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x30\n\x0cwait_seconds\x18\x02 \x01(\rB\r\xca\xf3\x18\tI\x00\x00\x00\x00\x00\xc0\x62@R\x0bwaitSeconds\"d\n\x11ReviewNowResponse\x12\x33\n\x03run\x18\x01 \x01(\x0b\x32!.corrigenda.conflict.v1.ReviewRunR\x03run\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x8e\x01\n\x15ListReviewRunsRequest\x12\x30\n\x0cmin_revision\x18\x01 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12\x1b\n\tpage_size\x18\x02 \x01(\rR\x08pageSize\x12&\n\npage_token\x18\x03 \x01(\tB\x07\xca\xf3\x18\x03(\x80\x08R\tpageToken\"\x93\x01\n\x16ListReviewRunsResponse\x12\x35\n\x04runs\x18\x01 \x03(\x0b\x32!.corrigenda.conflict.v1.ReviewRunR\x04runs\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1a\n\x08revision\x18\x03 \x01(\x03R\x08revision\"\x97\x02\n\x16ListReviewItemsRequest\x12>\n\x05kinds\x18\x01 \x03(\x0e\x32 .corrigenda.conflict.v1.ItemKindB\x06\xca\xf3\x18\x02\x38\x06R\x05kinds\x12\x46\n\x08statuses\x18\x02 \x03(\x0e\x32\".corrigenda.conflict.v1.ItemStatusB\x06\xca\xf3\x18\x02\x38\x03R\x08statuses\x12\x30\n\x0cmin_revision\x18\x03 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12\x1b\n\tpage_size\x18\x04 \x01(\rR\x08pageSize\x12&\n\npage_token\x18\x05 \x01(\tB\x07\xca\xf3\x18\x03(\x80\x08R\tpageToken\"\xad\x01\n\x17ListReviewItemsResponse\x12\x38\n\x05items\x18\x01 \x03(\x0b\x32\".corrigenda.conflict.v1.ReviewItemR\x05items\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n\x05total\x18\x03 \x01(\rR\x05total\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision*\x80\x01\n\x11\x43onflictEntryKind\x12#\n\x1f\x43ONFLICT_ENTRY_KIND_UNSPECIFIED\x10\x00\x12!\n\x1d\x43ONFLICT_ENTRY_KIND_TEAM_CASE\x10\x01\x12#\n\x1f\x43ONFLICT_ENTRY_KIND_REVIEW_ITEM\x10\x02\x32\xea\x08\n\x0f\x43onflictService\x12\xb0\x01\n\rListConflicts\x12,.corrigenda.conflict.v1.ListConflictsRequest\x1a-.corrigenda.conflict.v1.ListConflictsResponse\"B\x9a\xf4\x18\x03\n\x01\x01\xa2\xf4\x18\x37\n\x0elist_conflicts\x12!List conflicts and open questions\x18\x01(\x01\x12\x96\x01\n\x0bGetConflict\x12*.corrigenda.conflict.v1.GetConflictRequest\x1a+.corrigenda.conflict.v1.GetConflictResponse\".\x9a\xf4\x18\x03\n\x01\x01\xa2\xf4\x18#\n\x0cget_conflict\x12\x0fRead a conflict\x18\x01(\x01\x12\xa9\x01\n\x0f\x45xplainConflict\x12..corrigenda.conflict.v1.ExplainConflictRequest\x1a/.corrigenda.conflict.v1.ExplainConflictResponse\"5\x9a\xf4\x18\x03\n\x01\x01\xa2\xf4\x18*\n\x10\x65xplain_conflict\x12\x12\x45xplain a conflict\x18\x01(\x01\x12\xbf\x01\n\x0fResolveConflict\x12..corrigenda.conflict.v1.ResolveConflictRequest\x1a/.corrigenda.conflict.v1.ResolveConflictResponse\"K\x9a\xf4\x18\x05\n\x01\x02\x10\x01\xa2\xf4\x18>\n\x10resolve_conflict\x12&Decide between statements of one\'s own \x01(\x01\x12k\n\tReviewNow\x12(.corrigenda.conflict.v1.ReviewNowRequest\x1a).corrigenda.conflict.v1.ReviewNowResponse\"\t\x9a\xf4\x18\x05\n\x01\x05\x10\x01\x12x\n\x0eListReviewRuns\x12-.corrigenda.conflict.v1.ListReviewRunsRequest\x1a..corrigenda.conflict.v1.ListReviewRunsResponse\"\x07\x9a\xf4\x18\x03\n\x01\x05\x12\xb5\x01\n\x0fListReviewItems\x12..corrigenda.conflict.v1.ListReviewItemsRequest\x1a/.corrigenda.conflict.v1.ListReviewItemsResponse\"A\x9a\xf4\x18\x03\n\x01\x01\xa2\xf4\x18\x36\n\x11list_review_items\x12\x1dList one\'s own open questions\x18\x01(\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -67,6 +69,16 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EXPLAINCONFLICTREQUEST'].fields_by_name['conflict_id']._serialized_options = b'\312\363\030\004\010\001X\001'
   _globals['_EXPLAINCONFLICTREQUEST'].fields_by_name['min_revision']._loaded_options = None
   _globals['_EXPLAINCONFLICTREQUEST'].fields_by_name['min_revision']._serialized_options = b'\312\363\030\tA\000\000\000\000\000\000\000\000'
+  _globals['_RESOLVECONFLICTREQUEST'].fields_by_name['idempotency_key']._loaded_options = None
+  _globals['_RESOLVECONFLICTREQUEST'].fields_by_name['idempotency_key']._serialized_options = b'\312\363\030\005\010\001(\200\001'
+  _globals['_RESOLVECONFLICTREQUEST'].fields_by_name['item_id']._loaded_options = None
+  _globals['_RESOLVECONFLICTREQUEST'].fields_by_name['item_id']._serialized_options = b'\312\363\030\004\010\001X\001'
+  _globals['_RESOLVECONFLICTREQUEST'].fields_by_name['expected_version']._loaded_options = None
+  _globals['_RESOLVECONFLICTREQUEST'].fields_by_name['expected_version']._serialized_options = b'\312\363\030\013\010\001A\000\000\000\000\000\000\360?'
+  _globals['_RESOLVECONFLICTREQUEST'].fields_by_name['reason']._loaded_options = None
+  _globals['_RESOLVECONFLICTREQUEST'].fields_by_name['reason']._serialized_options = b'\312\363\030\003\030\200\010'
+  _globals['_RESOLVECONFLICTREQUEST']._loaded_options = None
+  _globals['_RESOLVECONFLICTREQUEST']._serialized_options = b'\322\363\030&\022$\n\010keep_new\n\rkeep_existing\n\tkeep_both'
   _globals['_REVIEWNOWREQUEST'].fields_by_name['idempotency_key']._loaded_options = None
   _globals['_REVIEWNOWREQUEST'].fields_by_name['idempotency_key']._serialized_options = b'\312\363\030\005\010\001(\200\001'
   _globals['_REVIEWNOWREQUEST'].fields_by_name['wait_seconds']._loaded_options = None
@@ -75,42 +87,62 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTREVIEWRUNSREQUEST'].fields_by_name['min_revision']._serialized_options = b'\312\363\030\tA\000\000\000\000\000\000\000\000'
   _globals['_LISTREVIEWRUNSREQUEST'].fields_by_name['page_token']._loaded_options = None
   _globals['_LISTREVIEWRUNSREQUEST'].fields_by_name['page_token']._serialized_options = b'\312\363\030\003(\200\010'
+  _globals['_LISTREVIEWITEMSREQUEST'].fields_by_name['kinds']._loaded_options = None
+  _globals['_LISTREVIEWITEMSREQUEST'].fields_by_name['kinds']._serialized_options = b'\312\363\030\0028\006'
+  _globals['_LISTREVIEWITEMSREQUEST'].fields_by_name['statuses']._loaded_options = None
+  _globals['_LISTREVIEWITEMSREQUEST'].fields_by_name['statuses']._serialized_options = b'\312\363\030\0028\003'
+  _globals['_LISTREVIEWITEMSREQUEST'].fields_by_name['min_revision']._loaded_options = None
+  _globals['_LISTREVIEWITEMSREQUEST'].fields_by_name['min_revision']._serialized_options = b'\312\363\030\tA\000\000\000\000\000\000\000\000'
+  _globals['_LISTREVIEWITEMSREQUEST'].fields_by_name['page_token']._loaded_options = None
+  _globals['_LISTREVIEWITEMSREQUEST'].fields_by_name['page_token']._serialized_options = b'\312\363\030\003(\200\010'
   _globals['_CONFLICTSERVICE'].methods_by_name['ListConflicts']._loaded_options = None
   _globals['_CONFLICTSERVICE'].methods_by_name['ListConflicts']._serialized_options = b'\232\364\030\003\n\001\001\242\364\0307\n\016list_conflicts\022!List conflicts and open questions\030\001(\001'
   _globals['_CONFLICTSERVICE'].methods_by_name['GetConflict']._loaded_options = None
   _globals['_CONFLICTSERVICE'].methods_by_name['GetConflict']._serialized_options = b'\232\364\030\003\n\001\001\242\364\030#\n\014get_conflict\022\017Read a conflict\030\001(\001'
   _globals['_CONFLICTSERVICE'].methods_by_name['ExplainConflict']._loaded_options = None
   _globals['_CONFLICTSERVICE'].methods_by_name['ExplainConflict']._serialized_options = b'\232\364\030\003\n\001\001\242\364\030*\n\020explain_conflict\022\022Explain a conflict\030\001(\001'
+  _globals['_CONFLICTSERVICE'].methods_by_name['ResolveConflict']._loaded_options = None
+  _globals['_CONFLICTSERVICE'].methods_by_name['ResolveConflict']._serialized_options = b'\232\364\030\005\n\001\002\020\001\242\364\030>\n\020resolve_conflict\022&Decide between statements of one\'s own \001(\001'
   _globals['_CONFLICTSERVICE'].methods_by_name['ReviewNow']._loaded_options = None
   _globals['_CONFLICTSERVICE'].methods_by_name['ReviewNow']._serialized_options = b'\232\364\030\005\n\001\005\020\001'
   _globals['_CONFLICTSERVICE'].methods_by_name['ListReviewRuns']._loaded_options = None
   _globals['_CONFLICTSERVICE'].methods_by_name['ListReviewRuns']._serialized_options = b'\232\364\030\003\n\001\005'
-  _globals['_CONFLICTENTRYKIND']._serialized_start=3172
-  _globals['_CONFLICTENTRYKIND']._serialized_end=3300
-  _globals['_LISTCONFLICTSREQUEST']._serialized_start=384
-  _globals['_LISTCONFLICTSREQUEST']._serialized_end=1157
-  _globals['_LISTCONFLICTSRESPONSE']._serialized_start=1160
-  _globals['_LISTCONFLICTSRESPONSE']._serialized_end=1338
-  _globals['_CONFLICTENTRY']._serialized_start=1341
-  _globals['_CONFLICTENTRY']._serialized_end=1505
-  _globals['_GETCONFLICTREQUEST']._serialized_start=1508
-  _globals['_GETCONFLICTREQUEST']._serialized_end=1747
-  _globals['_GETCONFLICTRESPONSE']._serialized_start=1750
-  _globals['_GETCONFLICTRESPONSE']._serialized_end=2162
-  _globals['_FURTHERMEMBER']._serialized_start=2164
-  _globals['_FURTHERMEMBER']._serialized_end=2276
-  _globals['_EXPLAINCONFLICTREQUEST']._serialized_start=2279
-  _globals['_EXPLAINCONFLICTREQUEST']._serialized_end=2453
-  _globals['_EXPLAINCONFLICTRESPONSE']._serialized_start=2456
-  _globals['_EXPLAINCONFLICTRESPONSE']._serialized_end=2650
-  _globals['_REVIEWNOWREQUEST']._serialized_start=2652
-  _globals['_REVIEWNOWREQUEST']._serialized_end=2772
-  _globals['_REVIEWNOWRESPONSE']._serialized_start=2774
-  _globals['_REVIEWNOWRESPONSE']._serialized_end=2874
-  _globals['_LISTREVIEWRUNSREQUEST']._serialized_start=2877
-  _globals['_LISTREVIEWRUNSREQUEST']._serialized_end=3019
-  _globals['_LISTREVIEWRUNSRESPONSE']._serialized_start=3022
-  _globals['_LISTREVIEWRUNSRESPONSE']._serialized_end=3169
-  _globals['_CONFLICTSERVICE']._serialized_start=3303
-  _globals['_CONFLICTSERVICE']._serialized_end=4055
+  _globals['_CONFLICTSERVICE'].methods_by_name['ListReviewItems']._loaded_options = None
+  _globals['_CONFLICTSERVICE'].methods_by_name['ListReviewItems']._serialized_options = b'\232\364\030\003\n\001\001\242\364\0306\n\021list_review_items\022\035List one\'s own open questions\030\001(\001'
+  _globals['_CONFLICTENTRYKIND']._serialized_start=4404
+  _globals['_CONFLICTENTRYKIND']._serialized_end=4532
+  _globals['_LISTCONFLICTSREQUEST']._serialized_start=460
+  _globals['_LISTCONFLICTSREQUEST']._serialized_end=1233
+  _globals['_LISTCONFLICTSRESPONSE']._serialized_start=1236
+  _globals['_LISTCONFLICTSRESPONSE']._serialized_end=1414
+  _globals['_CONFLICTENTRY']._serialized_start=1417
+  _globals['_CONFLICTENTRY']._serialized_end=1581
+  _globals['_GETCONFLICTREQUEST']._serialized_start=1584
+  _globals['_GETCONFLICTREQUEST']._serialized_end=1823
+  _globals['_GETCONFLICTRESPONSE']._serialized_start=1826
+  _globals['_GETCONFLICTRESPONSE']._serialized_end=2238
+  _globals['_FURTHERMEMBER']._serialized_start=2240
+  _globals['_FURTHERMEMBER']._serialized_end=2352
+  _globals['_EXPLAINCONFLICTREQUEST']._serialized_start=2355
+  _globals['_EXPLAINCONFLICTREQUEST']._serialized_end=2529
+  _globals['_EXPLAINCONFLICTRESPONSE']._serialized_start=2532
+  _globals['_EXPLAINCONFLICTRESPONSE']._serialized_end=2726
+  _globals['_RESOLVECONFLICTREQUEST']._serialized_start=2729
+  _globals['_RESOLVECONFLICTREQUEST']._serialized_end=3191
+  _globals['_RESOLVECONFLICTRESPONSE']._serialized_start=3194
+  _globals['_RESOLVECONFLICTRESPONSE']._serialized_end=3424
+  _globals['_REVIEWNOWREQUEST']._serialized_start=3426
+  _globals['_REVIEWNOWREQUEST']._serialized_end=3546
+  _globals['_REVIEWNOWRESPONSE']._serialized_start=3548
+  _globals['_REVIEWNOWRESPONSE']._serialized_end=3648
+  _globals['_LISTREVIEWRUNSREQUEST']._serialized_start=3651
+  _globals['_LISTREVIEWRUNSREQUEST']._serialized_end=3793
+  _globals['_LISTREVIEWRUNSRESPONSE']._serialized_start=3796
+  _globals['_LISTREVIEWRUNSRESPONSE']._serialized_end=3943
+  _globals['_LISTREVIEWITEMSREQUEST']._serialized_start=3946
+  _globals['_LISTREVIEWITEMSREQUEST']._serialized_end=4225
+  _globals['_LISTREVIEWITEMSRESPONSE']._serialized_start=4228
+  _globals['_LISTREVIEWITEMSRESPONSE']._serialized_end=4401
+  _globals['_CONFLICTSERVICE']._serialized_start=4535
+  _globals['_CONFLICTSERVICE']._serialized_end=5665
 # @@protoc_insertion_point(module_scope)

@@ -6,8 +6,10 @@ The service through which conflicts are read and reviewed."""
 from collections import abc as _abc
 from corrigenda.conflict.v1 import case_explanation_pb2 as _case_explanation_pb2
 from corrigenda.conflict.v1 import conflict_case_pb2 as _conflict_case_pb2
+from corrigenda.conflict.v1 import resolution_pb2 as _resolution_pb2
 from corrigenda.conflict.v1 import review_item_pb2 as _review_item_pb2
 from corrigenda.conflict.v1 import review_run_pb2 as _review_run_pb2
+from corrigenda.type.v1 import decision_pb2 as _decision_pb2
 from corrigenda.type.v1 import time_pb2 as _time_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -394,6 +396,100 @@ class ExplainConflictResponse(_message.Message):
 Global___ExplainConflictResponse: _TypeAlias = ExplainConflictResponse  # noqa: Y015
 
 @_typing.final
+class ResolveConflictRequest(_message.Message):
+    """Decides a review item."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    ITEM_ID_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
+    KEEP_NEW_FIELD_NUMBER: _builtins.int
+    KEEP_EXISTING_FIELD_NUMBER: _builtins.int
+    KEEP_BOTH_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    idempotency_key: _builtins.str
+    """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
+    item_id: _builtins.str
+    """UUID of the review item."""
+    expected_version: _builtins.int
+    """The version of the item that the caller saw, from 1."""
+    reason: _builtins.str
+    """Why, for people, at most 1024 code points; kept with the decision. Default: not said."""
+    @_builtins.property
+    def keep_new(self) -> _resolution_pb2.KeepNew:
+        """One side holds, whichever it is."""
+
+    @_builtins.property
+    def keep_existing(self) -> _resolution_pb2.KeepExisting:
+        """What came in is rejected."""
+
+    @_builtins.property
+    def keep_both(self) -> _resolution_pb2.KeepBoth:
+        """Every side holds."""
+
+    def __init__(
+        self,
+        *,
+        idempotency_key: _builtins.str = ...,
+        item_id: _builtins.str = ...,
+        expected_version: _builtins.int = ...,
+        keep_new: _resolution_pb2.KeepNew | None = ...,
+        keep_existing: _resolution_pb2.KeepExisting | None = ...,
+        keep_both: _resolution_pb2.KeepBoth | None = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "keep_both", b"keep_both", "keep_existing", b"keep_existing", "keep_new", b"keep_new"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "expected_version", b"expected_version", "idempotency_key", b"idempotency_key", "item_id", b"item_id", "keep_both", b"keep_both", "keep_existing", b"keep_existing", "keep_new", b"keep_new", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_action: _TypeAlias = _typing.Literal["keep_new", "keep_existing", "keep_both"]  # noqa: Y015
+    _WhichOneofArgType_action: _TypeAlias = _typing.Literal["action", b"action"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_action) -> _WhichOneofReturnType_action | None: ...
+
+Global___ResolveConflictRequest: _TypeAlias = ResolveConflictRequest  # noqa: Y015
+
+@_typing.final
+class ResolveConflictResponse(_message.Message):
+    """The decision and what it changed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECISION_FIELD_NUMBER: _builtins.int
+    EFFECTS_FIELD_NUMBER: _builtins.int
+    ITEM_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    revision: _builtins.int
+    """The commit that recorded it."""
+    @_builtins.property
+    def decision(self) -> _decision_pb2.Decision:
+        """The decision."""
+
+    @_builtins.property
+    def effects(self) -> _decision_pb2.DecisionEffects:
+        """What it changed."""
+
+    @_builtins.property
+    def item(self) -> _review_item_pb2.ReviewItem:
+        """The item as the decision left it; still pending, at a new version, if a dispute is left between its sides."""
+
+    def __init__(
+        self,
+        *,
+        decision: _decision_pb2.Decision | None = ...,
+        effects: _decision_pb2.DecisionEffects | None = ...,
+        item: _review_item_pb2.ReviewItem | None = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "effects", b"effects", "item", b"item"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "effects", b"effects", "item", b"item", "revision", b"revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResolveConflictResponse: _TypeAlias = ResolveConflictResponse  # noqa: Y015
+
+@_typing.final
 class ReviewNowRequest(_message.Message):
     """Asks for a review."""
 
@@ -510,3 +606,81 @@ class ListReviewRunsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListReviewRunsResponse: _TypeAlias = ListReviewRunsResponse  # noqa: Y015
+
+@_typing.final
+class ListReviewItemsRequest(_message.Message):
+    """Filters; an item is listed if it passes all of them."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KINDS_FIELD_NUMBER: _builtins.int
+    STATUSES_FIELD_NUMBER: _builtins.int
+    MIN_REVISION_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    min_revision: _builtins.int
+    """The answer must know at least this revision (read your writes). Default: any."""
+    page_size: _builtins.int
+    """Most items of this page, 1..200; larger ones are clamped. Default: 50."""
+    page_token: _builtins.str
+    """`next_page_token` of the page before, at most 1024 bytes. Default: the first page."""
+    @_builtins.property
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[_review_item_pb2.ItemKind.ValueType]:
+        """Kinds of item, at most 6. Empty: all."""
+
+    @_builtins.property
+    def statuses(self) -> _containers.RepeatedScalarFieldContainer[_review_item_pb2.ItemStatus.ValueType]:
+        """Statuses of items, at most 3. Empty: pending."""
+
+    def __init__(
+        self,
+        *,
+        kinds: _abc.Iterable[_review_item_pb2.ItemKind.ValueType] | None = ...,
+        statuses: _abc.Iterable[_review_item_pb2.ItemStatus.ValueType] | None = ...,
+        min_revision: _builtins.int = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kinds", b"kinds", "min_revision", b"min_revision", "page_size", b"page_size", "page_token", b"page_token", "statuses", b"statuses"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListReviewItemsRequest: _TypeAlias = ListReviewItemsRequest  # noqa: Y015
+
+@_typing.final
+class ListReviewItemsResponse(_message.Message):
+    """A page of review items."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ITEMS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Token of the next page. Empty: this is the last one."""
+    total: _builtins.int
+    """Number of items over all pages."""
+    revision: _builtins.int
+    """The revision that every page of this list shows."""
+    @_builtins.property
+    def items(self) -> _containers.RepeatedCompositeFieldContainer[_review_item_pb2.ReviewItem]:
+        """The items."""
+
+    def __init__(
+        self,
+        *,
+        items: _abc.Iterable[_review_item_pb2.ReviewItem] | None = ...,
+        next_page_token: _builtins.str = ...,
+        total: _builtins.int = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["items", b"items", "next_page_token", b"next_page_token", "revision", b"revision", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListReviewItemsResponse: _TypeAlias = ListReviewItemsResponse  # noqa: Y015

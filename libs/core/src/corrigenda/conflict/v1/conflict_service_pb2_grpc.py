@@ -50,6 +50,11 @@ class ConflictServiceStub:
                 request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictResponse.FromString,
                 _registered_method=True)
+        self.ResolveConflict = channel.unary_unary(
+                '/corrigenda.conflict.v1.ConflictService/ResolveConflict',
+                request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ResolveConflictRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ResolveConflictResponse.FromString,
+                _registered_method=True)
         self.ReviewNow = channel.unary_unary(
                 '/corrigenda.conflict.v1.ConflictService/ReviewNow',
                 request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ReviewNowRequest.SerializeToString,
@@ -59,6 +64,11 @@ class ConflictServiceStub:
                 '/corrigenda.conflict.v1.ConflictService/ListReviewRuns',
                 request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ListReviewRunsRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ListReviewRunsResponse.FromString,
+                _registered_method=True)
+        self.ListReviewItems = channel.unary_unary(
+                '/corrigenda.conflict.v1.ConflictService/ListReviewItems',
+                request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ListReviewItemsRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ListReviewItemsResponse.FromString,
                 _registered_method=True)
 
 
@@ -97,6 +107,20 @@ class ConflictServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ResolveConflict(self, request, context):
+        """Decides one of the caller's own review items of kind `relationship`: which of the statements that exclude each other
+        hold. The decision is kept, is made on the version of the item that the caller saw, and can be reverted.
+
+        Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, NOT_IN_CONFLICT, NOT_OWNER, RESOURCE_NOT_FOUND,
+        IDEMPOTENCY_CONFLICT, STALE_VERSION, CONTENTION, ITEM_NOT_PENDING, SYSTEM_OF_RECORD, START_NEEDED, and those that
+        every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ReviewNow(self, request, context):
         """Queues a look at every live conflict of the team for the reviewer process, which applies the same thresholds and
         deadlines as in its nightly run. It can wait for the end.
@@ -113,6 +137,17 @@ class ConflictServiceServicer:
         """The reviewer's runs over the team, the latest first. Reads only.
 
         Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListReviewItems(self, request, context):
+        """The caller's review items of every kind, the oldest first; a pending one of kind `relationship` shows what each action
+        would change. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every
+        call can have.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -136,6 +171,11 @@ def add_ConflictServiceServicer_to_server(servicer, server):
                     request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictRequest.FromString,
                     response_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictResponse.SerializeToString,
             ),
+            'ResolveConflict': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResolveConflict,
+                    request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ResolveConflictRequest.FromString,
+                    response_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ResolveConflictResponse.SerializeToString,
+            ),
             'ReviewNow': grpc.unary_unary_rpc_method_handler(
                     servicer.ReviewNow,
                     request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ReviewNowRequest.FromString,
@@ -145,6 +185,11 @@ def add_ConflictServiceServicer_to_server(servicer, server):
                     servicer.ListReviewRuns,
                     request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ListReviewRunsRequest.FromString,
                     response_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ListReviewRunsResponse.SerializeToString,
+            ),
+            'ListReviewItems': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListReviewItems,
+                    request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ListReviewItemsRequest.FromString,
+                    response_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ListReviewItemsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -240,6 +285,33 @@ class ConflictService:
             _registered_method=True)
 
     @staticmethod
+    def ResolveConflict(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.conflict.v1.ConflictService/ResolveConflict',
+            corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ResolveConflictRequest.SerializeToString,
+            corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ResolveConflictResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ReviewNow(request,
             target,
             options=(),
@@ -283,6 +355,33 @@ class ConflictService:
             '/corrigenda.conflict.v1.ConflictService/ListReviewRuns',
             corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ListReviewRunsRequest.SerializeToString,
             corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ListReviewRunsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListReviewItems(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.conflict.v1.ConflictService/ListReviewItems',
+            corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ListReviewItemsRequest.SerializeToString,
+            corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ListReviewItemsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -35,6 +35,16 @@ class ConflictServiceStub:
 
     Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
     """
+    ResolveConflict: _aio.UnaryUnaryMultiCallable[_conflict_service_pb2.ResolveConflictRequest, _conflict_service_pb2.ResolveConflictResponse]
+    """Decides one of the caller's own review items of kind `relationship`: which of the statements that exclude each other
+    hold. The decision is kept, is made on the version of the item that the caller saw, and can be reverted.
+
+    Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, NOT_IN_CONFLICT, NOT_OWNER, RESOURCE_NOT_FOUND,
+    IDEMPOTENCY_CONFLICT, STALE_VERSION, CONTENTION, ITEM_NOT_PENDING, SYSTEM_OF_RECORD, START_NEEDED, and those that
+    every call can have.
+    """
     ReviewNow: _aio.UnaryUnaryMultiCallable[_conflict_service_pb2.ReviewNowRequest, _conflict_service_pb2.ReviewNowResponse]
     """Queues a look at every live conflict of the team for the reviewer process, which applies the same thresholds and
     deadlines as in its nightly run. It can wait for the end.
@@ -47,6 +57,13 @@ class ConflictServiceStub:
     """The reviewer's runs over the team, the latest first. Reads only.
 
     Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
+    """
+    ListReviewItems: _aio.UnaryUnaryMultiCallable[_conflict_service_pb2.ListReviewItemsRequest, _conflict_service_pb2.ListReviewItemsResponse]
+    """The caller's review items of every kind, the oldest first; a pending one of kind `relationship` shows what each action
+    would change. Reads only.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every
+    call can have.
     """
 
 class ConflictServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -90,6 +107,22 @@ class ConflictServiceServicer(metaclass=_abc_1.ABCMeta):
         """
 
     @_abc_1.abstractmethod
+    def ResolveConflict(
+        self,
+        request: _conflict_service_pb2.ResolveConflictRequest,
+        context: _aio.ServicerContext[_conflict_service_pb2.ResolveConflictRequest, _abc.Awaitable[_conflict_service_pb2.ResolveConflictResponse]],
+    ) -> _abc.Awaitable[_conflict_service_pb2.ResolveConflictResponse]:
+        """Decides one of the caller's own review items of kind `relationship`: which of the statements that exclude each other
+        hold. The decision is kept, is made on the version of the item that the caller saw, and can be reverted.
+
+        Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, NOT_IN_CONFLICT, NOT_OWNER, RESOURCE_NOT_FOUND,
+        IDEMPOTENCY_CONFLICT, STALE_VERSION, CONTENTION, ITEM_NOT_PENDING, SYSTEM_OF_RECORD, START_NEEDED, and those that
+        every call can have.
+        """
+
+    @_abc_1.abstractmethod
     def ReviewNow(
         self,
         request: _conflict_service_pb2.ReviewNowRequest,
@@ -112,6 +145,19 @@ class ConflictServiceServicer(metaclass=_abc_1.ABCMeta):
         """The reviewer's runs over the team, the latest first. Reads only.
 
         Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def ListReviewItems(
+        self,
+        request: _conflict_service_pb2.ListReviewItemsRequest,
+        context: _aio.ServicerContext[_conflict_service_pb2.ListReviewItemsRequest, _abc.Awaitable[_conflict_service_pb2.ListReviewItemsResponse]],
+    ) -> _abc.Awaitable[_conflict_service_pb2.ListReviewItemsResponse]:
+        """The caller's review items of every kind, the oldest first; a pending one of kind `relationship` shows what each action
+        would change. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every
+        call can have.
         """
 
 def add_ConflictServiceServicer_to_server(servicer: ConflictServiceServicer, server: _aio.Server) -> None: ...

@@ -22,22 +22,23 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from corrigenda.conflict.v1 import resolution_pb2 as corrigenda_dot_conflict_dot_v1_dot_resolution__pb2
 from corrigenda.type.v1 import object_pb2 as corrigenda_dot_type_dot_v1_dot_object__pb2
 from corrigenda.type.v1 import relationship_pb2 as corrigenda_dot_type_dot_v1_dot_relationship__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(corrigenda/conflict/v1/review_item.proto\x12\x16\x63orrigenda.conflict.v1\x1a\x1f\x63orrigenda/type/v1/object.proto\x1a%corrigenda/type/v1/relationship.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcc\x06\n\nReviewItem\x12\x17\n\x07item_id\x18\x01 \x01(\tR\x06itemId\x12\x18\n\x07version\x18\x02 \x01(\rR\x07version\x12\x34\n\x04kind\x18\x03 \x01(\x0e\x32 .corrigenda.conflict.v1.ItemKindR\x04kind\x12:\n\x06status\x18\x04 \x01(\x0e\x32\".corrigenda.conflict.v1.ItemStatusR\x06status\x12\x16\n\x06reason\x18\x05 \x01(\tR\x06reason\x12\x1a\n\x08question\x18\x06 \x01(\tR\x08question\x12\x1b\n\tingest_id\x18\x07 \x01(\tR\x08ingestId\x12%\n\x0eobservation_id\x18\x08 \x01(\tR\robservationId\x12<\n\x08incoming\x18\t \x03(\x0b\x32 .corrigenda.type.v1.RelationshipR\x08incoming\x12<\n\x08opposing\x18\n \x03(\x0b\x32 .corrigenda.type.v1.RelationshipR\x08opposing\x12/\n\x13relationships_total\x18\x0b \x01(\rR\x12relationshipsTotal\x12\x37\n\x17relationships_truncated\x18\x0c \x01(\x08R\x16relationshipsTruncated\x12\x16\n\x06phrase\x18\r \x01(\tR\x06phrase\x12-\n\x12\x63losest_predicates\x18\x0e \x03(\tR\x11\x63losestPredicates\x12\x41\n\ncandidates\x18\x0f \x03(\x0b\x32!.corrigenda.type.v1.EntitySummaryR\ncandidates\x12)\n\x10\x63\x61ndidates_total\x18\x10 \x01(\rR\x0f\x63\x61ndidatesTotal\x12\x31\n\x14\x63\x61ndidates_truncated\x18\x11 \x01(\x08R\x13\x63\x61ndidatesTruncated\x12\x37\n\topened_at\x18\x12 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x08openedAt\x12\x1a\n\x08revision\x18\x13 \x01(\x03R\x08revision*\xc6\x01\n\x08ItemKind\x12\x19\n\x15ITEM_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12ITEM_KIND_IDENTITY\x10\x01\x12\x17\n\x13ITEM_KIND_PREDICATE\x10\x02\x12\x1a\n\x16ITEM_KIND_RELATIONSHIP\x10\x03\x12\x18\n\x14ITEM_KIND_CORRECTION\x10\x04\x12\x18\n\x14ITEM_KIND_QUARANTINE\x10\x05\x12\x1e\n\x1aITEM_KIND_WINNER_WITHDRAWN\x10\x06*t\n\nItemStatus\x12\x1b\n\x17ITEM_STATUS_UNSPECIFIED\x10\x00\x12\x17\n\x13ITEM_STATUS_PENDING\x10\x01\x12\x18\n\x14ITEM_STATUS_RESOLVED\x10\x02\x12\x16\n\x12ITEM_STATUS_CLOSED\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(corrigenda/conflict/v1/review_item.proto\x12\x16\x63orrigenda.conflict.v1\x1a\'corrigenda/conflict/v1/resolution.proto\x1a\x1f\x63orrigenda/type/v1/object.proto\x1a%corrigenda/type/v1/relationship.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe9\x07\n\nReviewItem\x12\x17\n\x07item_id\x18\x01 \x01(\tR\x06itemId\x12\x18\n\x07version\x18\x02 \x01(\rR\x07version\x12\x34\n\x04kind\x18\x03 \x01(\x0e\x32 .corrigenda.conflict.v1.ItemKindR\x04kind\x12:\n\x06status\x18\x04 \x01(\x0e\x32\".corrigenda.conflict.v1.ItemStatusR\x06status\x12\x16\n\x06reason\x18\x05 \x01(\tR\x06reason\x12\x1a\n\x08question\x18\x06 \x01(\tR\x08question\x12\x1b\n\tingest_id\x18\x07 \x01(\tR\x08ingestId\x12%\n\x0eobservation_id\x18\x08 \x01(\tR\robservationId\x12<\n\x08incoming\x18\t \x03(\x0b\x32 .corrigenda.type.v1.RelationshipR\x08incoming\x12<\n\x08opposing\x18\n \x03(\x0b\x32 .corrigenda.type.v1.RelationshipR\x08opposing\x12/\n\x13relationships_total\x18\x0b \x01(\rR\x12relationshipsTotal\x12\x37\n\x17relationships_truncated\x18\x0c \x01(\x08R\x16relationshipsTruncated\x12\x16\n\x06phrase\x18\r \x01(\tR\x06phrase\x12-\n\x12\x63losest_predicates\x18\x0e \x03(\tR\x11\x63losestPredicates\x12\x41\n\ncandidates\x18\x0f \x03(\x0b\x32!.corrigenda.type.v1.EntitySummaryR\ncandidates\x12)\n\x10\x63\x61ndidates_total\x18\x10 \x01(\rR\x0f\x63\x61ndidatesTotal\x12\x31\n\x14\x63\x61ndidates_truncated\x18\x11 \x01(\x08R\x13\x63\x61ndidatesTruncated\x12\x37\n\topened_at\x18\x12 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x08openedAt\x12\x1a\n\x08revision\x18\x13 \x01(\x03R\x08revision\x12\x45\n\x08previews\x18\x14 \x03(\x0b\x32).corrigenda.conflict.v1.ResolutionPreviewR\x08previews\x12%\n\x0epreviews_total\x18\x15 \x01(\rR\rpreviewsTotal\x12-\n\x12previews_truncated\x18\x16 \x01(\x08R\x11previewsTruncated*\xc6\x01\n\x08ItemKind\x12\x19\n\x15ITEM_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12ITEM_KIND_IDENTITY\x10\x01\x12\x17\n\x13ITEM_KIND_PREDICATE\x10\x02\x12\x1a\n\x16ITEM_KIND_RELATIONSHIP\x10\x03\x12\x18\n\x14ITEM_KIND_CORRECTION\x10\x04\x12\x18\n\x14ITEM_KIND_QUARANTINE\x10\x05\x12\x1e\n\x1aITEM_KIND_WINNER_WITHDRAWN\x10\x06*t\n\nItemStatus\x12\x1b\n\x17ITEM_STATUS_UNSPECIFIED\x10\x00\x12\x17\n\x13ITEM_STATUS_PENDING\x10\x01\x12\x18\n\x14ITEM_STATUS_RESOLVED\x10\x02\x12\x16\n\x12ITEM_STATUS_CLOSED\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'corrigenda.conflict.v1.review_item_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_ITEMKIND']._serialized_start=1021
-  _globals['_ITEMKIND']._serialized_end=1219
-  _globals['_ITEMSTATUS']._serialized_start=1221
-  _globals['_ITEMSTATUS']._serialized_end=1337
-  _globals['_REVIEWITEM']._serialized_start=174
-  _globals['_REVIEWITEM']._serialized_end=1018
+  _globals['_ITEMKIND']._serialized_start=1219
+  _globals['_ITEMKIND']._serialized_end=1417
+  _globals['_ITEMSTATUS']._serialized_start=1419
+  _globals['_ITEMSTATUS']._serialized_end=1535
+  _globals['_REVIEWITEM']._serialized_start=215
+  _globals['_REVIEWITEM']._serialized_end=1216
 # @@protoc_insertion_point(module_scope)

@@ -4,6 +4,7 @@ isort:skip_file
 Review items: questions to one owner."""
 
 from collections import abc as _abc
+from corrigenda.conflict.v1 import resolution_pb2 as _resolution_pb2
 from corrigenda.type.v1 import object_pb2 as _object_pb2
 from corrigenda.type.v1 import relationship_pb2 as _relationship_pb2
 from google.protobuf import descriptor as _descriptor
@@ -115,6 +116,9 @@ class ReviewItem(_message.Message):
     CANDIDATES_TRUNCATED_FIELD_NUMBER: _builtins.int
     OPENED_AT_FIELD_NUMBER: _builtins.int
     REVISION_FIELD_NUMBER: _builtins.int
+    PREVIEWS_FIELD_NUMBER: _builtins.int
+    PREVIEWS_TOTAL_FIELD_NUMBER: _builtins.int
+    PREVIEWS_TRUNCATED_FIELD_NUMBER: _builtins.int
     item_id: _builtins.str
     """UUID of the item."""
     version: _builtins.int
@@ -143,6 +147,10 @@ class ReviewItem(_message.Message):
     """Whether `candidates` leaves some out."""
     revision: _builtins.int
     """The commit that made this version."""
+    previews_total: _builtins.int
+    """Number of actions."""
+    previews_truncated: _builtins.bool
+    """Whether `previews` leaves some out."""
     @_builtins.property
     def incoming(self) -> _containers.RepeatedCompositeFieldContainer[_relationship_pb2.Relationship]:
         """The caller's relationships that came in, at most 10."""
@@ -162,6 +170,12 @@ class ReviewItem(_message.Message):
     @_builtins.property
     def opened_at(self) -> _timestamp_pb2.Timestamp:
         """When it was asked."""
+
+    @_builtins.property
+    def previews(self) -> _containers.RepeatedCompositeFieldContainer[_resolution_pb2.ResolutionPreview]:
+        """What each action would change if it were taken now, at most 50. Empty: the item is not pending, is of another kind
+        than `relationship`, has changed since the revision that is shown, or was not read by `ListReviewItems`.
+        """
 
     def __init__(
         self,
@@ -185,10 +199,13 @@ class ReviewItem(_message.Message):
         candidates_truncated: _builtins.bool = ...,
         opened_at: _timestamp_pb2.Timestamp | None = ...,
         revision: _builtins.int = ...,
+        previews: _abc.Iterable[_resolution_pb2.ResolutionPreview] | None = ...,
+        previews_total: _builtins.int = ...,
+        previews_truncated: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["opened_at", b"opened_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "candidates_total", b"candidates_total", "candidates_truncated", b"candidates_truncated", "closest_predicates", b"closest_predicates", "incoming", b"incoming", "ingest_id", b"ingest_id", "item_id", b"item_id", "kind", b"kind", "observation_id", b"observation_id", "opened_at", b"opened_at", "opposing", b"opposing", "phrase", b"phrase", "question", b"question", "reason", b"reason", "relationships_total", b"relationships_total", "relationships_truncated", b"relationships_truncated", "revision", b"revision", "status", b"status", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "candidates_total", b"candidates_total", "candidates_truncated", b"candidates_truncated", "closest_predicates", b"closest_predicates", "incoming", b"incoming", "ingest_id", b"ingest_id", "item_id", b"item_id", "kind", b"kind", "observation_id", b"observation_id", "opened_at", b"opened_at", "opposing", b"opposing", "phrase", b"phrase", "previews", b"previews", "previews_total", b"previews_total", "previews_truncated", b"previews_truncated", "question", b"question", "reason", b"reason", "relationships_total", b"relationships_total", "relationships_truncated", b"relationships_truncated", "revision", b"revision", "status", b"status", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
