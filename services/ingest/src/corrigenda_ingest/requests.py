@@ -11,6 +11,7 @@ from corrigenda_core.domain.ids import (
     EntityId,
     FragmentId,
     IdempotencyKey,
+    ItemId,
     ProposalId,
     RelationshipId,
 )
@@ -22,6 +23,7 @@ from corrigenda_core.domain.submissions import (
     ProposedEntity,
     ProposedRelationship,
     ProposedValue,
+    ResolutionContext,
     Submission,
 )
 from corrigenda_core.domain.time import Interval
@@ -47,6 +49,7 @@ def submission_of(
             for number, relationship in enumerate(request.proposal.relationships)
         ),
         metadata=tuple(sorted(request.metadata.items())),
+        resolution_context=_resolution_context(request),
         idempotency_key=IdempotencyKey(key),
     )
 
@@ -131,4 +134,17 @@ def _conflict_context(relationship: submission_pb2.ProposedRelationship) -> Conf
     return ConflictContext(
         conflict_id=ConflictId(context.conflict_id),
         expected_version=context.expected_version if context.HasField("expected_version") else None,
+    )
+
+
+def _resolution_context(
+    request: ingest_service_pb2.RememberRequest | ingest_service_pb2.PreflightRememberRequest,
+) -> ResolutionContext | None:
+    if not request.HasField("resolution_context"):
+        return None
+    context = request.resolution_context
+    return ResolutionContext(
+        item_id=ItemId(context.item_id),
+        expected_version=context.expected_version if context.HasField("expected_version") else None,
+        reason=context.reason,
     )

@@ -22,6 +22,7 @@ from corrigenda_core.rpc.enums import (
     CARDINALITY,
     CONFLICT_EFFECT,
     ITEM_KIND,
+    ITEM_STATUS,
     OUTCOME,
     REFERENCE_KIND,
     RELATIONSHIP_KIND,
@@ -39,6 +40,7 @@ from corrigenda_ingest.verification_tokens import IssuedToken
 
 OPPOSING_SHOWN = 10
 CANDIDATES_SHOWN = 10
+MERGED_SHOWN = 50
 
 
 class PlacementMessages:
@@ -55,7 +57,9 @@ class PlacementMessages:
     def response(self) -> ingest_service_pb2.RememberResponse:
         """The answer of Remember."""
         last = self._planned.revisions[-1].moment
-        return ingest_service_pb2.RememberResponse(placement=self._placement(), revision=last.revision)
+        return ingest_service_pb2.RememberResponse(
+            placement=self._placement(), revision=last.revision, resolution=self._resolution()
+        )
 
     def preflight(self, token: IssuedToken | None, revision: int) -> ingest_service_pb2.PreflightRememberResponse:
         """The answer of PreflightRemember on the state of a revision."""
@@ -64,6 +68,22 @@ class PlacementMessages:
             verification_token="" if token is None else token.token,
             verification_expires_at=timestamp_or_none(None if token is None else token.expires_at),
             revision=revision,
+            resolution=self._resolution(),
+        )
+
+    def _resolution(self) -> placement_pb2.PlacementResolution | None:
+        decided = self._planned.resolution
+        if decided is None:
+            return None
+        return placement_pb2.PlacementResolution(
+            decision_id=decided.decision_id,
+            item_id=decided.item.item_id,
+            item_version=decided.item.version,
+            item_status=ITEM_STATUS.to_wire(decided.item.status),
+            kept_relationship_id=decided.kept_id,
+            merged_relationship_ids=decided.merged_ids[:MERGED_SHOWN],
+            merged_total=len(decided.merged_ids),
+            merged_truncated=len(decided.merged_ids) > MERGED_SHOWN,
         )
 
     def _placement(self) -> placement_pb2.Placement:

@@ -52,6 +52,7 @@ class RememberRequest(_message.Message):
     PROPOSAL_FIELD_NUMBER: _builtins.int
     METADATA_FIELD_NUMBER: _builtins.int
     VERIFICATION_TOKEN_FIELD_NUMBER: _builtins.int
+    RESOLUTION_CONTEXT_FIELD_NUMBER: _builtins.int
     idempotency_key: _builtins.str
     """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
     verification_token: _builtins.str
@@ -73,6 +74,12 @@ class RememberRequest(_message.Message):
         code points; stored and shown.
         """
 
+    @_builtins.property
+    def resolution_context(self) -> _submission_pb2.ResolutionContext:
+        """The question that the submission answers by a merge. The proposal has one relationship then, a statement of what the
+        question is about, and the evidence entails it. Default: none.
+        """
+
     def __init__(
         self,
         *,
@@ -81,10 +88,11 @@ class RememberRequest(_message.Message):
         proposal: _submission_pb2.Proposal | None = ...,
         metadata: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         verification_token: _builtins.str = ...,
+        resolution_context: _submission_pb2.ResolutionContext | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["proposal", b"proposal"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["proposal", b"proposal", "resolution_context", b"resolution_context"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["evidence", b"evidence", "idempotency_key", b"idempotency_key", "metadata", b"metadata", "proposal", b"proposal", "verification_token", b"verification_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["evidence", b"evidence", "idempotency_key", b"idempotency_key", "metadata", b"metadata", "proposal", b"proposal", "resolution_context", b"resolution_context", "verification_token", b"verification_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -98,21 +106,27 @@ class RememberResponse(_message.Message):
 
     PLACEMENT_FIELD_NUMBER: _builtins.int
     REVISION_FIELD_NUMBER: _builtins.int
+    RESOLUTION_FIELD_NUMBER: _builtins.int
     revision: _builtins.int
     """The commit that recorded it."""
     @_builtins.property
     def placement(self) -> _placement_pb2.Placement:
         """The result."""
 
+    @_builtins.property
+    def resolution(self) -> _placement_pb2.PlacementResolution:
+        """What the merge did. Absent: the submission answers no question."""
+
     def __init__(
         self,
         *,
         placement: _placement_pb2.Placement | None = ...,
         revision: _builtins.int = ...,
+        resolution: _placement_pb2.PlacementResolution | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["placement", b"placement"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["placement", b"placement", "resolution", b"resolution"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["placement", b"placement", "revision", b"revision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["placement", b"placement", "resolution", b"resolution", "revision", b"revision"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -148,6 +162,7 @@ class PreflightRememberRequest(_message.Message):
     PROPOSAL_FIELD_NUMBER: _builtins.int
     METADATA_FIELD_NUMBER: _builtins.int
     MIN_REVISION_FIELD_NUMBER: _builtins.int
+    RESOLUTION_CONTEXT_FIELD_NUMBER: _builtins.int
     min_revision: _builtins.int
     """The answer must know at least this revision (read your writes). Default: any."""
     @_builtins.property
@@ -162,6 +177,10 @@ class PreflightRememberRequest(_message.Message):
     def metadata(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """What the caller states about the submission as a whole, as in RememberRequest."""
 
+    @_builtins.property
+    def resolution_context(self) -> _submission_pb2.ResolutionContext:
+        """The question that the submission would answer by a merge. Default: none."""
+
     def __init__(
         self,
         *,
@@ -169,10 +188,11 @@ class PreflightRememberRequest(_message.Message):
         proposal: _submission_pb2.Proposal | None = ...,
         metadata: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         min_revision: _builtins.int = ...,
+        resolution_context: _submission_pb2.ResolutionContext | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["proposal", b"proposal"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["proposal", b"proposal", "resolution_context", b"resolution_context"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["evidence", b"evidence", "metadata", b"metadata", "min_revision", b"min_revision", "proposal", b"proposal"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["evidence", b"evidence", "metadata", b"metadata", "min_revision", b"min_revision", "proposal", b"proposal", "resolution_context", b"resolution_context"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -188,6 +208,7 @@ class PreflightRememberResponse(_message.Message):
     VERIFICATION_TOKEN_FIELD_NUMBER: _builtins.int
     VERIFICATION_EXPIRES_AT_FIELD_NUMBER: _builtins.int
     REVISION_FIELD_NUMBER: _builtins.int
+    RESOLUTION_FIELD_NUMBER: _builtins.int
     verification_token: _builtins.str
     """Keeps the verifier's answer until `verification_expires_at`. Empty: the verifier had nothing to say, or said more
     than a token holds.
@@ -204,6 +225,10 @@ class PreflightRememberResponse(_message.Message):
     def verification_expires_at(self) -> _timestamp_pb2.Timestamp:
         """Until when the token is good. Absent: there is none."""
 
+    @_builtins.property
+    def resolution(self) -> _placement_pb2.PlacementResolution:
+        """What the merge would do. Absent: the submission answers no question."""
+
     def __init__(
         self,
         *,
@@ -211,10 +236,11 @@ class PreflightRememberResponse(_message.Message):
         verification_token: _builtins.str = ...,
         verification_expires_at: _timestamp_pb2.Timestamp | None = ...,
         revision: _builtins.int = ...,
+        resolution: _placement_pb2.PlacementResolution | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_verification_expires_at", b"_verification_expires_at", "placement", b"placement", "verification_expires_at", b"verification_expires_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_verification_expires_at", b"_verification_expires_at", "placement", b"placement", "resolution", b"resolution", "verification_expires_at", b"verification_expires_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_verification_expires_at", b"_verification_expires_at", "placement", b"placement", "revision", b"revision", "verification_expires_at", b"verification_expires_at", "verification_token", b"verification_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_verification_expires_at", b"_verification_expires_at", "placement", b"placement", "resolution", b"resolution", "revision", b"revision", "verification_expires_at", b"verification_expires_at", "verification_token", b"verification_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__verification_expires_at: _TypeAlias = _typing.Literal["verification_expires_at"]  # noqa: Y015
     _WhichOneofArgType__verification_expires_at: _TypeAlias = _typing.Literal["_verification_expires_at", b"_verification_expires_at"]  # noqa: Y015

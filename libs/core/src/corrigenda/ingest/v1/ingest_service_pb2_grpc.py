@@ -66,7 +66,8 @@ class IngestServiceServicer:
 
         Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, QUOTE_NOT_FOUND, QUOTE_AMBIGUOUS, NOT_IN_CONFLICT, NOT_OWNER,
         SOURCE_NOT_ALLOWED, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION, CONFLICT_VERSION_STALE,
-        SOURCE_REVISION_STALE, PREDICATE_RETIRED, EVIDENCE_ERASED, CONTENTION, and those that every call can have.
+        SOURCE_REVISION_STALE, PREDICATE_RETIRED, EVIDENCE_ERASED, SYSTEM_OF_RECORD, CONTENTION, and those that every call
+        can have; with `resolution_context` also ITEM_NOT_PENDING, START_NEEDED and VERIFIER_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -26,7 +26,8 @@ class IngestServiceStub:
 
     Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, QUOTE_NOT_FOUND, QUOTE_AMBIGUOUS, NOT_IN_CONFLICT, NOT_OWNER,
     SOURCE_NOT_ALLOWED, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION, CONFLICT_VERSION_STALE,
-    SOURCE_REVISION_STALE, PREDICATE_RETIRED, EVIDENCE_ERASED, CONTENTION, and those that every call can have.
+    SOURCE_REVISION_STALE, PREDICATE_RETIRED, EVIDENCE_ERASED, SYSTEM_OF_RECORD, CONTENTION, and those that every call
+    can have; with `resolution_context` also ITEM_NOT_PENDING, START_NEEDED and VERIFIER_UNAVAILABLE.
     """
     PreflightRemember: _aio.UnaryUnaryMultiCallable[_ingest_service_pb2.PreflightRememberRequest, _ingest_service_pb2.PreflightRememberResponse]
     """Says what Remember would do with the same submission now: the same planner on the same state, and nothing is stored.
@@ -60,7 +61,8 @@ class IngestServiceServicer(metaclass=_abc_1.ABCMeta):
 
         Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, QUOTE_NOT_FOUND, QUOTE_AMBIGUOUS, NOT_IN_CONFLICT, NOT_OWNER,
         SOURCE_NOT_ALLOWED, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION, CONFLICT_VERSION_STALE,
-        SOURCE_REVISION_STALE, PREDICATE_RETIRED, EVIDENCE_ERASED, CONTENTION, and those that every call can have.
+        SOURCE_REVISION_STALE, PREDICATE_RETIRED, EVIDENCE_ERASED, SYSTEM_OF_RECORD, CONTENTION, and those that every call
+        can have; with `resolution_context` also ITEM_NOT_PENDING, START_NEEDED and VERIFIER_UNAVAILABLE.
         """
 
     @_abc_1.abstractmethod

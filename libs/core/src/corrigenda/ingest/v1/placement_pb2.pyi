@@ -557,6 +557,58 @@ class PredicatePolicy(_message.Message):
 Global___PredicatePolicy: _TypeAlias = PredicatePolicy  # noqa: Y015
 
 @_typing.final
+class PlacementResolution(_message.Message):
+    """What a merge did: the owner's sentence holds, and the sides of the question end at its start."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECISION_ID_FIELD_NUMBER: _builtins.int
+    ITEM_ID_FIELD_NUMBER: _builtins.int
+    ITEM_VERSION_FIELD_NUMBER: _builtins.int
+    ITEM_STATUS_FIELD_NUMBER: _builtins.int
+    KEPT_RELATIONSHIP_ID_FIELD_NUMBER: _builtins.int
+    MERGED_RELATIONSHIP_IDS_FIELD_NUMBER: _builtins.int
+    MERGED_TOTAL_FIELD_NUMBER: _builtins.int
+    MERGED_TRUNCATED_FIELD_NUMBER: _builtins.int
+    decision_id: _builtins.str
+    """UUID of the decision; a revert names it."""
+    item_id: _builtins.str
+    """UUID of the review item that was answered."""
+    item_version: _builtins.int
+    """Its version now."""
+    item_status: _review_item_pb2.ItemStatus.ValueType
+    """Whether it still waits: it does while a dispute is left between its sides."""
+    kept_relationship_id: _builtins.str
+    """UUID of the relationship that carries the sentence."""
+    merged_total: _builtins.int
+    """Number of such relationships."""
+    merged_truncated: _builtins.bool
+    """Whether `merged_relationship_ids` leaves some out."""
+    @_builtins.property
+    def merged_relationship_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """UUIDs of the relationships that ended; each has a `merged_into` reference to the kept one. At most 50."""
+
+    def __init__(
+        self,
+        *,
+        decision_id: _builtins.str = ...,
+        item_id: _builtins.str = ...,
+        item_version: _builtins.int = ...,
+        item_status: _review_item_pb2.ItemStatus.ValueType = ...,
+        kept_relationship_id: _builtins.str = ...,
+        merged_relationship_ids: _abc.Iterable[_builtins.str] | None = ...,
+        merged_total: _builtins.int = ...,
+        merged_truncated: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision_id", b"decision_id", "item_id", b"item_id", "item_status", b"item_status", "item_version", b"item_version", "kept_relationship_id", b"kept_relationship_id", "merged_relationship_ids", b"merged_relationship_ids", "merged_total", b"merged_total", "merged_truncated", b"merged_truncated"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlacementResolution: _TypeAlias = PlacementResolution  # noqa: Y015
+
+@_typing.final
 class PlacementReference(_message.Message):
     """A reference that a placement appended."""
 
