@@ -78,7 +78,7 @@ def looks_of(team_id: TeamId, bound: Iterable[BoundRelationship], prepared: Prep
 
 def fact_queries(caller: Caller, prepared: PreparedSubmission) -> FactQueries:
     """The queries for everything that a submission names."""
-    given = prepared.given.relationships
+    given, resolution = prepared.given.relationships, prepared.given.resolution_context
     return FactQueries(
         team_id=caller.team_id,
         profile_id=caller.profile_id,
@@ -89,4 +89,5 @@ def fact_queries(caller: Caller, prepared: PreparedSubmission) -> FactQueries:
         origin_ids={origin for one in prepared.evidence for origin in one.given.derived_from_fragment_ids},
         conflict_ids={one.conflict_context.conflict_id for one in given if one.conflict_context is not None},
         target_ids={one.correction_target.relationship_id for one in given if one.correction_target is not None},
+        item_ids=set() if resolution is None else {resolution.item_id},
     )

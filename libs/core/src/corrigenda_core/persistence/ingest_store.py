@@ -14,11 +14,13 @@ from corrigenda_core.domain.ids import (
     EntityId,
     FragmentId,
     IngestId,
+    ItemId,
     PredicateKey,
     ProfileId,
     RelationshipId,
     TeamId,
 )
+from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.objects import Slot, ValueType
 from corrigenda_core.domain.predicates import (
     Cardinality,
@@ -36,6 +38,7 @@ from corrigenda_core.persistence.case_rows import case_of
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import Query, load_sql
 from corrigenda_core.persistence.row_values import relationship_of
+from corrigenda_core.persistence.slot_store import item_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +76,7 @@ class SubmissionFacts:
     origins: Mapping[FragmentId, StoredFragment]
     cases: Mapping[ConflictId, ConflictCase]
     targets: Mapping[RelationshipId, Relationship]
+    items: Mapping[ItemId, ReviewItem]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +92,7 @@ class FactQueries:
     origin_ids: Collection[FragmentId] = ()
     conflict_ids: Collection[ConflictId] = ()
     target_ids: Collection[RelationshipId] = ()
+    item_ids: Collection[ItemId] = ()
 
     def queries(self) -> list[Query]:
         """What to send, each under its own name."""
@@ -103,6 +108,7 @@ class FactQueries:
             sql.query("origin_fragments", **team, fragment_ids=sorted(self.origin_ids)),
             sql.query("cases_by_id", **team, conflict_ids=sorted(self.conflict_ids)),
             sql.query("relationships_by_id", **team, relationship_ids=sorted(self.target_ids)),
+            sql.query("items_by_id", **team, item_ids=sorted(self.item_ids)),
         ]
 
     def facts(self, answers: Mapping[str, list[Row]]) -> SubmissionFacts:
@@ -119,6 +125,7 @@ class FactQueries:
             origins={row["fragment_id"]: _fragment(row) for row in answers["origin_fragments"]},
             cases={row["conflict_id"]: case_of(row, ()) for row in answers["cases_by_id"]},
             targets={row["relationship_id"]: relationship_of(row) for row in answers["relationships_by_id"]},
+            items={row["item_id"]: item_of(row, _slot_of(row)) for row in answers["items_by_id"]},
         )
 
 
@@ -178,6 +185,13 @@ def predicate_of(row: Row) -> Predicate:
         review_after_days=row["review_after_days"],
         lifecycle=PredicateLifecycle(row["lifecycle"]),
     )
+
+
+def _slot_of(row: Row) -> Slot | None:
+    """The slot that an item asks about; one about a mention or a phrase has none."""
+    if row["subject_id"] is None:
+        return None
+    return Slot(subject_id=row["subject_id"], predicate=row["predicate"], scope=row["scope"])
 
 
 def _predicates(rows: Iterable[Row]) -> dict[PredicateKey, Predicate]:
