@@ -25,7 +25,13 @@ from corrigenda_cli.local_secrets import LocalSecrets, load, load_or_make, write
 
 Say = Callable[[str], None]
 
-_NOT_INHERITED = ("CORRIGENDA_DATABASE", "CORRIGENDA_KEY_PEPPER", "CORRIGENDA_PAGE_TOKEN_KEY", "CORRIGENDA_PASSWORD", "CORRIGENDA_KEY")
+_NOT_INHERITED = (
+    "CORRIGENDA_DATABASE",
+    "CORRIGENDA_KEY_PEPPER",
+    "CORRIGENDA_PAGE_TOKEN_KEY",
+    "CORRIGENDA_PASSWORD",
+    "CORRIGENDA_KEY",
+)
 SECRETS_FILE, SERVER_FILE = "secrets.json", "server.json"
 
 
