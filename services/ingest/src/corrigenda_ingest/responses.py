@@ -107,7 +107,7 @@ class PlacementMessages:
             scan_verdict=SCAN_VERDICT.to_wire(one.scan.verdict),
             scan_findings=[f"{finding.family}: {finding.rule}" for finding in one.scan.findings],
             source_type=SOURCE_TYPE.to_wire(one.source_type),
-            notes=one.notes,
+            notes=[*one.notes, *(["extractor_unavailable"] if self._planned.prepared.given.extractor_failed else [])],
             item=self._item(one.item),
         )
 
@@ -151,7 +151,7 @@ class PlacementMessages:
             conflict=self._conflict(one),
             item=self._item(one.item, closest=one.closest_predicates),
             actions=[placement_pb2.PLACEMENT_ACTION_RETRY_VERIFICATION] if one.retry_verification else [],
-            notes=one.notes,
+            notes=[*one.notes, *(["extracted"] if self._planned.prepared.given.extractor else [])],
             predicate_policy=None if one.predicate is None else _policy(one.predicate),
         )
 

@@ -154,6 +154,16 @@ def slot_texts(team_id: TeamId, slot: Slot, *, name: str, shortest: int, longest
     )
 
 
+def team_settings(team_id: TeamId, profile_id: ProfileId) -> Query:
+    """The team's policy and the caller's name; one row, see `team_policy_of`."""
+    return load_sql("ingest.sql").query("team_settings", team_id=team_id, profile_id=profile_id)
+
+
+def active_predicates(team_id: TeamId) -> Query:
+    """The active predicates, by key; `predicate_of` reads a row."""
+    return load_sql("ingest.sql").query("active_predicates", team_id=team_id)
+
+
 def predicate_names(team_id: TeamId) -> Query:
     """Keys and aliases of the active predicates; rows (predicate, aliases)."""
     return load_sql("ingest.sql").query("predicate_names", team_id=team_id)

@@ -331,7 +331,8 @@ class FragmentPlacement(_message.Message):
     def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Codes of what the caller should know: `authority_lowered` (the claim was not granted), `stored_as_manual` (the
         source is not registered as a record), `author_counts_as_group` (the group or key is not registered for the caller,
-        so that the caller is a label of the fragment too).
+        so that the caller is a label of the fragment too), `extractor_unavailable` (nobody proposed what the text says, because
+        the extractor gave no answer: send it again with a proposal, or later).
         """
 
     @_builtins.property
@@ -473,7 +474,9 @@ class RelationshipPlacement(_message.Message):
 
     @_builtins.property
     def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Codes of what else happened: `start_moved`, `end_moved`, `rows_joined`, `occurrence_added`."""
+        """Codes of what else happened: `start_moved`, `end_moved`, `rows_joined`, `occurrence_added`, `extracted` (the caller
+        proposed nothing: the extractor did).
+        """
 
     @_builtins.property
     def predicate_policy(self) -> Global___PredicatePolicy:

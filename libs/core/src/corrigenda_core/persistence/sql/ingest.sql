@@ -129,6 +129,18 @@ SELECT i.item_id, i.version, i.kind, i.status, i.owner_id, i.reason, i.ingest_id
 FROM review_items AS i
 WHERE i.team_id = %(team_id)s AND i.item_id = ANY(%(item_ids)s);
 
+-- name: active_predicates
+-- purpose: what an extractor may propose in terms of
+-- index: predicates_pkey
+-- lock: none
+SELECT p.predicate, p.version, p.aliases, p.subject_kinds, p.object_kinds, p.value_types, p.unit, p.relationship_kind,
+       p.current_cardinality, p.supersession_basis, p.same_moment_policy, p.start_granularity, p.pii_class,
+       p.review_after_days, p.lifecycle
+FROM predicates AS p
+WHERE p.team_id = %(team_id)s AND p.lifecycle = 'active'
+ORDER BY p.predicate
+LIMIT 1000;
+
 -- name: predicate_names
 -- purpose: what an unknown phrase is compared with
 -- index: predicates_pkey
