@@ -26,6 +26,7 @@ from corrigenda_ingest.use_cases.profiles import Profiles
 from corrigenda_ingest.use_cases.register_predicate import RegisterPredicate
 from corrigenda_ingest.use_cases.register_source import RegisterSource
 from corrigenda_ingest.use_cases.remember import Remember
+from corrigenda_ingest.use_cases.resolve_placement import ResolvePlacement
 from corrigenda_ingest.use_cases.teams import Teams
 from corrigenda_ingest.verification_tokens import VerificationTokens
 
@@ -34,9 +35,10 @@ def bindings(foundation: Foundation, settings: IngestSettings, authenticator: Au
     """What the process serves; ``authenticator`` forgets the keys that it revokes."""
     tokens = page_tokens(settings)
     verdicts = VerificationTokens(settings.page_token_key.get_secret_value().encode(), now=foundation.now)
+    verifier = make_verifier(settings, decide_time_bounds)
     look = OutsideLook(
         reader=foundation.reader,
-        verifier=make_verifier(settings, decide_time_bounds),
+        verifier=verifier,
         tokens=verdicts,
         new_ids=foundation.new_ids,
     )
@@ -46,6 +48,12 @@ def bindings(foundation: Foundation, settings: IngestSettings, authenticator: Au
         remember=Remember(look=look, runner=foundation.runner),
         preflight_remember=PreflightRemember(look=look, reader=foundation.reader, tokens=verdicts),
         get_placement=GetPlacement(reader=foundation.reader),
+        resolve_placement=ResolvePlacement(
+            reader=foundation.reader,
+            runner=foundation.runner,
+            verifier=verifier,
+            new_ids=foundation.new_ids,
+        ),
         forget=Forget(decisions=decisions, new_ids=foundation.new_ids),
     )
     admin = AdminHandlers(
