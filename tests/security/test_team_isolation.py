@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2, source_pb2
 from corrigenda.conflict.v1 import conflict_service_pb2, resolution_pb2
-from corrigenda.ingest.v1 import forgetting_pb2, ingest_service_pb2, submission_pb2
+from corrigenda.ingest.v1 import forgetting_pb2, ingest_service_pb2, placement_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import predicate_pb2
 from corrigenda_cli.stack import Stack
@@ -144,6 +144,12 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
         "PreflightRemember, answering": (
             ids.conflict,
             lambda one: foreseen(remember(conflict_context=submission_pb2.ConflictContext(conflict_id=one))),
+        ),
+        "ResolvePlacement": (
+            ids.ingest,
+            lambda one: ingest_service_pb2.ResolvePlacementRequest(
+                idempotency_key="fixed", ingest_id=one, action=placement_pb2.PLACEMENT_ACTION_ACKNOWLEDGE
+            ),
         ),
         "GetPlacement": (ids.ingest, lambda one: ingest_service_pb2.GetPlacementRequest(ingest_id=one)),
         "GetConflict": (ids.conflict, lambda one: conflict_service_pb2.GetConflictRequest(conflict_id=one)),

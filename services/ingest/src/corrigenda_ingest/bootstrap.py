@@ -33,6 +33,7 @@ from corrigenda_ingest.use_cases.profiles import Profiles
 from corrigenda_ingest.use_cases.register_predicate import RegisterPredicate
 from corrigenda_ingest.use_cases.register_source import RegisterSource
 from corrigenda_ingest.use_cases.remember import Remember
+from corrigenda_ingest.use_cases.resolve_placement import ResolvePlacement
 from corrigenda_ingest.use_cases.teams import Teams
 from corrigenda_ingest.verification_tokens import VerificationTokens
 
@@ -77,6 +78,12 @@ def bindings(
         remember=Remember(look=look, runner=foundation.runner),
         preflight_remember=PreflightRemember(look=look, reader=foundation.reader, tokens=verdicts),
         get_placement=GetPlacement(reader=foundation.reader),
+        resolve_placement=ResolvePlacement(
+            reader=foundation.reader,
+            runner=foundation.runner,
+            verifier=models.verifier,
+            new_ids=foundation.new_ids,
+        ),
         forget=Forget(decisions=decisions, new_ids=foundation.new_ids),
     )
     admin = AdminHandlers(

@@ -66,6 +66,7 @@ class FragmentPlanner:
                 occurred_at=stored.occurred_at,
                 inherited_labels=stored.inherited_labels,
                 derived_from_fragment_ids=stored.derived_from_fragment_ids,
+                released=stored.released,
                 notes=notes,
             )
         fragment_id = FragmentId(self.ids.nth(number))

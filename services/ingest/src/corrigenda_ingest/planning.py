@@ -55,7 +55,7 @@ class SubmissionPlanner:
         Raises:
             Refusal: see `bound_entities` and `bound_relationships`.
         """
-        return bound_relationships(self.prepared, self.facts, self._entities())
+        return bound_relationships(self.prepared, self.facts, self.entities())
 
     def planned(
         self, views: Mapping[Slot, SlotView], texts: Mapping[Slot, Sequence[tuple[FragmentId, str]]]
@@ -88,6 +88,7 @@ class SubmissionPlanner:
         revisions: list[PlannedRevision] = []
         answers: list[RelationshipAnswer] = []
         moments = self._moments()
+        asked = dict(self.facts.asked_phrases)
         for number, one in enumerate(bound):
             placing = Placing(
                 caller=self.caller,
@@ -102,11 +103,14 @@ class SubmissionPlanner:
                 facts=self.facts,
                 verification=self.verification,
                 predicate_words=self.predicate_words,
+                asked_phrases=asked,
                 ids=self.ids.part(_PLACEMENTS).part(number),
             )
             revision, answer = placing.placed(state)
             revisions.append(revision)
             answers.append(answer)
+            if one.predicate is None and answer.item is not None:
+                asked[one.prepared.form] = answer.item
             if revision.before is not None:
                 state[revision.before.slot] = apply_changes(revision.before, revision.changes)
         resolution = None
@@ -124,7 +128,7 @@ class SubmissionPlanner:
             ingest_id=ingest_id,
             prepared=self.prepared,
             fragments=fragments,
-            entities=self._entities(),
+            entities=self.entities(),
             bound=bound,
             answers=tuple(answers),
             verifier=self.verification.verifier if isinstance(self.verification, VerifierAnswer) else "",
@@ -136,7 +140,8 @@ class SubmissionPlanner:
     def _ingest_id(self) -> IngestId:
         return IngestId(self.ids.nth(0))
 
-    def _entities(self) -> tuple[EntityAnswer, ...]:
+    def entities(self) -> tuple[EntityAnswer, ...]:
+        """What the mentions mean, in their order."""
         return bound_entities(
             self.prepared,
             self.facts,

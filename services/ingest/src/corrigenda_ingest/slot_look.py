@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from corrigenda_core.domain.actors import Caller
@@ -13,6 +13,7 @@ from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.ingest_store import FactQueries, SubmissionFacts, slot_texts
 from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.slot_store import CaseRowVersions, SlotQueries
+from corrigenda_core.persistence.transaction import Transaction
 
 from corrigenda_ingest.submission import BoundRelationship, PreparedSubmission
 
@@ -63,17 +64,30 @@ class SlotLook:
 def looks_of(team_id: TeamId, bound: Iterable[BoundRelationship], prepared: PreparedSubmission) -> list[SlotLook]:
     """One look for each slot that is spoken of, in an order that depends on the slots alone."""
     slots = {one.slot for one in bound if one.slot is not None}
-    lengths = [len(item.given.content) for item in prepared.evidence]
+    return looks_at(team_id, slots, [len(item.given.content) for item in prepared.evidence])
+
+
+def looks_at(team_id: TeamId, slots: Iterable[Slot], lengths: Sequence[int]) -> list[SlotLook]:
+    """One look for each slot; ``lengths`` are those of the texts whose near duplicates are looked for."""
     return [
         SlotLook(
             team_id=team_id,
             slot=slot,
             number=number,
-            shortest=int(min(lengths) * _LENGTH_SHARE),
-            longest=int(max(lengths) / _LENGTH_SHARE) + 1,
+            shortest=int(min(lengths, default=0) * _LENGTH_SHARE),
+            longest=int(max(lengths, default=0) / _LENGTH_SHARE) + 1,
         )
         for number, slot in enumerate(sorted(slots, key=lambda one: (one.subject_id, one.predicate, one.scope)))
     ]
+
+
+async def loaded_answers(
+    transaction: Transaction, looks: list[SlotLook], guessed: list[SlotLook]
+) -> dict[str, list[Row]]:
+    """What was prefetched of the slots; a slot that was not foreseen is loaded now, while the team waits."""
+    if looks == guessed:
+        return dict(transaction.prefetched)
+    return await transaction.fetch_all([query for look in looks for query in look.queries()])
 
 
 def fact_queries(caller: Caller, prepared: PreparedSubmission) -> FactQueries:

@@ -45,7 +45,10 @@ from corrigenda_core.persistence.source_store import registered_sources, source_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFragment:
-    """A fragment as a resubmission, a derivation or an adoption sees it."""
+    """A fragment as a resubmission, a derivation or an adoption sees it.
+
+    ``released`` says that an administrator has let a quarantined one go.
+    """
 
     fragment_id: FragmentId
     author_id: ProfileId
@@ -60,6 +63,12 @@ class StoredFragment:
     derived_from_fragment_ids: tuple[FragmentId, ...]
     occurred_at: Instant | None
     recorded_at: Instant
+    released: bool = False
+
+    @property
+    def is_quarantined(self) -> bool:
+        """Whether it supports nothing, because nobody has released it."""
+        return self.scan_verdict is ScanVerdict.QUARANTINED and not self.released
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +76,8 @@ class SubmissionFacts:
     """Everything that the team knows of what one submission names.
 
     ``predicates`` is by the form of the phrase (`decide_predicate_key`); ``names`` how each candidate is shown.
-    ``registry`` holds the entries in use that its evidence can be of.
+    ``asked_phrases`` are the caller's pending questions about unknown phrases, by their forms; ``registry`` holds the
+    entries in use that its evidence can be of.
     """
 
     policy: TeamPolicy
@@ -80,6 +90,7 @@ class SubmissionFacts:
     cases: Mapping[ConflictId, ConflictCase]
     targets: Mapping[RelationshipId, Relationship]
     items: Mapping[ItemId, ReviewItem]
+    asked_phrases: Mapping[PredicateKey, ReviewItem]
     registry: tuple[RegisteredSource, ...] = ()
 
 
@@ -115,6 +126,7 @@ class FactQueries:
             sql.query("cases_by_id", **team, conflict_ids=sorted(self.conflict_ids)),
             sql.query("relationships_by_id", **team, relationship_ids=sorted(self.target_ids)),
             sql.query("items_by_id", **team, item_ids=sorted(self.item_ids)),
+            sql.query("pending_phrases", **team, **profile, forms=sorted(self.forms)),
             registered_sources(self.team_id, groups=self.source_groups, keys=self.source_keys),
         ]
 
@@ -128,11 +140,12 @@ class FactQueries:
             predicates=_predicates(answers["predicates_by_form"]),
             entities=entities,
             names=names,
-            own_fragments=tuple(_fragment(row) for row in answers["own_fragments"]),
-            origins={row["fragment_id"]: _fragment(row) for row in answers["origin_fragments"]},
+            own_fragments=tuple(stored_fragment_of(row) for row in answers["own_fragments"]),
+            origins={row["fragment_id"]: stored_fragment_of(row) for row in answers["origin_fragments"]},
             cases={row["conflict_id"]: case_of(row, ()) for row in answers["cases_by_id"]},
             targets={row["relationship_id"]: relationship_of(row) for row in answers["relationships_by_id"]},
-            items={row["item_id"]: item_of(row, _slot_of(row)) for row in answers["items_by_id"]},
+            items={row["item_id"]: item_of(row, slot_of(row)) for row in answers["items_by_id"]},
+            asked_phrases={row["form"]: item_of(row, slot_of(row)) for row in answers["pending_phrases"]},
             registry=tuple(source_of(row) for row in answers["registered_sources"]),
         )
 
@@ -205,7 +218,7 @@ def predicate_of(row: Row) -> Predicate:
     )
 
 
-def _slot_of(row: Row) -> Slot | None:
+def slot_of(row: Row) -> Slot | None:
     """The slot that an item asks about; one about a mention or a phrase has none."""
     if row["subject_id"] is None:
         return None
@@ -246,7 +259,8 @@ def _entities(names: Sequence[Row], contexts: Sequence[Row]) -> tuple[tuple[Enti
     return entities, shown
 
 
-def _fragment(row: Row) -> StoredFragment:
+def stored_fragment_of(row: Row) -> StoredFragment:
+    """The fragment in a row of fragments, with whether it was ``released``."""
     return StoredFragment(
         fragment_id=row["fragment_id"],
         author_id=row["author_id"],
@@ -261,4 +275,5 @@ def _fragment(row: Row) -> StoredFragment:
         derived_from_fragment_ids=tuple(row["derived_from_fragment_ids"]),
         occurred_at=row["occurred_at"],
         recorded_at=row["recorded_at"],
+        released=row["released"],
     )

@@ -687,6 +687,7 @@ class PlacementItem(_message.Message):
     CANDIDATES_FIELD_NUMBER: _builtins.int
     CANDIDATES_TOTAL_FIELD_NUMBER: _builtins.int
     CANDIDATES_TRUNCATED_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
     item_id: _builtins.str
     """UUID of the review item."""
     kind: _review_item_pb2.ItemKind.ValueType
@@ -699,6 +700,8 @@ class PlacementItem(_message.Message):
     """Number of such entities."""
     candidates_truncated: _builtins.bool
     """Whether `candidates` leaves some out."""
+    status: _review_item_pb2.ItemStatus.ValueType
+    """Whether it waits for a decision."""
     @_builtins.property
     def closest_predicates(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The registered predicates closest to an unknown phrase, closest first, at most 5."""
@@ -718,10 +721,11 @@ class PlacementItem(_message.Message):
         candidates: _abc.Iterable[_object_pb2.EntitySummary] | None = ...,
         candidates_total: _builtins.int = ...,
         candidates_truncated: _builtins.bool = ...,
+        status: _review_item_pb2.ItemStatus.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "candidates_total", b"candidates_total", "candidates_truncated", b"candidates_truncated", "closest_predicates", b"closest_predicates", "item_id", b"item_id", "kind", b"kind", "reason", b"reason", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "candidates_total", b"candidates_total", "candidates_truncated", b"candidates_truncated", "closest_predicates", b"closest_predicates", "item_id", b"item_id", "kind", b"kind", "reason", b"reason", "status", b"status", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
