@@ -3,7 +3,7 @@
 
 -- name: observations_of_source
 -- purpose: the facts about everything that a group, a key or a profile said, the two that are not asked for being NULL
--- index: evidence_fragments_author_id_idx
+-- index: evidence_fragments_source_group_idx, evidence_fragments_source_key_idx, evidence_fragments_author_id_idx
 -- lock: none
 WITH of_source AS MATERIALIZED (
     SELECT f.fragment_id, f.ingest_id
