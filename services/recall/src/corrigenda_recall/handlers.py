@@ -19,6 +19,7 @@ from corrigenda_recall.use_cases.list_changes import ListChanges
 from corrigenda_recall.use_cases.list_predicates import ListPredicates
 from corrigenda_recall.use_cases.recall import Recall
 from corrigenda_recall.use_cases.search_entities import SearchEntities
+from corrigenda_recall.use_cases.timeline import Timeline
 from corrigenda_recall.use_cases.trace import Trace
 
 
@@ -32,6 +33,7 @@ class RecallHandlers(recall_service_pb2_grpc.RecallServiceServicer):
 
     recall: Recall
     trace: Trace
+    timeline: Timeline
     get_relationship: GetRelationship
     search_entities: SearchEntities
     list_predicates: ListPredicates
@@ -46,6 +48,10 @@ class RecallHandlers(recall_service_pb2_grpc.RecallServiceServicer):
     async def Trace(self, request: messages.TraceRequest, context: Any) -> messages.TraceResponse:
         """Everything that is recorded about one relationship."""
         return await self.trace(current_call().caller, request, _deadline())
+
+    async def Timeline(self, request: messages.TimelineRequest, context: Any) -> messages.TimelineResponse:
+        """Every value that an entity or a slot ever had."""
+        return await self.timeline(current_call().caller, request, _deadline())
 
     async def GetRelationship(
         self, request: messages.GetRelationshipRequest, context: Any

@@ -45,6 +45,11 @@ class RecallServiceStub:
                 request_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TraceRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TraceResponse.FromString,
                 _registered_method=True)
+        self.Timeline = channel.unary_unary(
+                '/corrigenda.recall.v1.RecallService/Timeline',
+                request_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TimelineRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TimelineResponse.FromString,
+                _registered_method=True)
         self.GetRelationship = channel.unary_unary(
                 '/corrigenda.recall.v1.RecallService/GetRelationship',
                 request_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.GetRelationshipRequest.SerializeToString,
@@ -89,6 +94,18 @@ class RecallServiceServicer:
     def Trace(self, request, context):
         """Everything that is recorded about one relationship, page by page: its state, and one section after the other.
         Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
+        every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Timeline(self, request, context):
+        """Every value that an entity or one of its slots ever had, and every event, page by page in the order of valid time:
+        also what was superseded, retracted or never came to hold, each with its status and with every version of it that
+        was known. Reads only.
 
         Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
         every call can have.
@@ -159,6 +176,11 @@ def add_RecallServiceServicer_to_server(servicer, server):
                     servicer.Trace,
                     request_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TraceRequest.FromString,
                     response_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TraceResponse.SerializeToString,
+            ),
+            'Timeline': grpc.unary_unary_rpc_method_handler(
+                    servicer.Timeline,
+                    request_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TimelineRequest.FromString,
+                    response_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TimelineResponse.SerializeToString,
             ),
             'GetRelationship': grpc.unary_unary_rpc_method_handler(
                     servicer.GetRelationship,
@@ -241,6 +263,33 @@ class RecallService:
             '/corrigenda.recall.v1.RecallService/Trace',
             corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TraceRequest.SerializeToString,
             corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TraceResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Timeline(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.recall.v1.RecallService/Timeline',
+            corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TimelineRequest.SerializeToString,
+            corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TimelineResponse.FromString,
             options,
             channel_credentials,
             insecure,

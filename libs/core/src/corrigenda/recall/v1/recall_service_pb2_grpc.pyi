@@ -29,6 +29,14 @@ class RecallServiceStub:
     Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
     every call can have.
     """
+    Timeline: _aio.UnaryUnaryMultiCallable[_recall_service_pb2.TimelineRequest, _recall_service_pb2.TimelineResponse]
+    """Every value that an entity or one of its slots ever had, and every event, page by page in the order of valid time:
+    also what was superseded, retracted or never came to hold, each with its status and with every version of it that
+    was known. Reads only.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
+    every call can have.
+    """
     GetRelationship: _aio.UnaryUnaryMultiCallable[_recall_service_pb2.GetRelationshipRequest, _recall_service_pb2.GetRelationshipResponse]
     """One relationship as it stands at the asked point of both time axes: at the version that was known, and whether it
     holds then. Reads only.
@@ -83,6 +91,20 @@ class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_recall_service_pb2.TraceResponse]:
         """Everything that is recorded about one relationship, page by page: its state, and one section after the other.
         Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
+        every call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def Timeline(
+        self,
+        request: _recall_service_pb2.TimelineRequest,
+        context: _aio.ServicerContext[_recall_service_pb2.TimelineRequest, _abc.Awaitable[_recall_service_pb2.TimelineResponse]],
+    ) -> _abc.Awaitable[_recall_service_pb2.TimelineResponse]:
+        """Every value that an entity or one of its slots ever had, and every event, page by page in the order of valid time:
+        also what was superseded, retracted or never came to hold, each with its status and with every version of it that
+        was known. Reads only.
 
         Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
         every call can have.

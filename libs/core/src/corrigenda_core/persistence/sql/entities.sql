@@ -72,3 +72,12 @@ FROM (
 ) AS m
 WHERE m.place <= %(shown)s
 ORDER BY m.entity_id, m.place;
+
+-- name: entity_in_view
+-- purpose: one entity by the name that it was created with, if the view knows it
+-- index: entities_pkey
+-- lock: none
+SELECT e.entity_id, e.kind, n.name
+FROM entities AS e
+JOIN entity_names AS n ON n.team_id = e.team_id AND n.entity_id = e.entity_id AND n.is_primary
+WHERE e.team_id = %(team_id)s AND e.entity_id = %(entity_id)s AND e.recorded_at <= %(known_at)s;
