@@ -40,7 +40,8 @@ def at(valid_at: datetime | None = None, *, revision: int | None = None) -> time
 async def said(client: Any, request: ingest_service_pb2.RememberRequest) -> placement_pb2.Placement:
     placement = (await client.ingest.Remember(request)).placement
     assert isinstance(placement, placement_pb2.Placement)
-    assert placement.relationships[0].verdict == relationship_pb2.VERDICT_ENTAILED, placement.relationships[0].verdict_reason
+    (answer,) = placement.relationships
+    assert answer.verdict == relationship_pb2.VERDICT_ENTAILED, answer.verdict_reason
     return placement
 
 
