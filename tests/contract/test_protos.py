@@ -159,7 +159,10 @@ def test_tools_are_those_of_the_contract() -> None:
         "ListReviewItems": "list_review_items",
         "Recall": "recall_memory",
         "Trace": "trace_memory",
+        "Timeline": "get_entity_timeline",
+        "SearchEntities": "search_entities",
         "ListPredicates": "list_predicates",
+        "GetSourceHistory": "get_source_history",
     }
 
 

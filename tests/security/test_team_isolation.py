@@ -177,6 +177,15 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
             lambda one: forgetting(idempotency_key="fixed", retract_text=forgetting_pb2.RetractText(fragment_id=one)),
         ),
         "Trace": (ids.relationship, lambda one: recall_service_pb2.TraceRequest(relationship_id=one)),
+        "Timeline": (ids.entity, lambda one: recall_service_pb2.TimelineRequest(entity_id=one, as_object=True)),
+        "GetRelationship": (
+            ids.relationship,
+            lambda one: recall_service_pb2.GetRelationshipRequest(relationship_id=one),
+        ),
+        "GetSourceHistory, of a profile": (
+            ids.profile,
+            lambda one: recall_service_pb2.GetSourceHistoryRequest(profile_id=one),
+        ),
         "CreateKey": (
             ids.profile,
             lambda one: admin_service_pb2.CreateKeyRequest(idempotency_key="fixed", profile_id=one, scopes=[1]),
@@ -207,6 +216,8 @@ WITHOUT_IDS: dict[str, Callable[[], Message]] = {
     "ListReviewRuns": lambda: conflict_service_pb2.ListReviewRunsRequest(),
     "Recall": lambda: recall_service_pb2.RecallRequest(query=f"production deploys from {CANARY}"),
     "ListPredicates": lambda: recall_service_pb2.ListPredicatesRequest(),
+    "SearchEntities": lambda: recall_service_pb2.SearchEntitiesRequest(name=CANARY),
+    "SearchEntities, of a kind": lambda: recall_service_pb2.SearchEntitiesRequest(entity_kind="git_branch"),
     "ListChanges": lambda: recall_service_pb2.ListChangesRequest(),
     "GetTeam": lambda: admin_service_pb2.GetTeamRequest(),
     "UpdateTeamPolicy": lambda: admin_service_pb2.UpdateTeamPolicyRequest(idempotency_key="2", review_period_days=3),
@@ -279,7 +290,7 @@ def test_every_served_rpc_is_covered(deploys_from: Request) -> None:
         item=MISSING,
         decision=MISSING,
     )
-    covered = {name.partition(",")[0] for name in by_id(nothing, deploys_from)} | set(WITHOUT_IDS)
+    covered = {name.partition(",")[0] for name in (*by_id(nothing, deploys_from), *WITHOUT_IDS)}
     assert covered == {method.name for service in SERVICES.values() for method in service.methods}
 
 
