@@ -143,7 +143,6 @@ class TestDueTeams:
         assert self.due(sample) == [other.team_id, sample.team_id]
         assert self.due(sample, 1) == [other.team_id]
 
-
     @pytest.mark.rule("R7.17")
     def test_a_team_that_is_opened_is_due_by_real_time_from_then_on(self, sample: SampleTeam) -> None:
         """Its leases were written on a driven clock, and no other index finds an open team."""
