@@ -146,6 +146,7 @@ def test_tools_are_those_of_the_contract() -> None:
     }
     assert tools == {
         "Remember": "remember",
+        "PreflightRemember": "detect_contradiction",
         "GetPlacement": "get_memory_placement",
         "ListConflicts": "list_conflicts",
         "GetConflict": "get_conflict",

@@ -100,6 +100,14 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
         request.proposal.entities[1].known_entity_id = entity_id
         return request
 
+    def merging(item_id: str) -> Any:
+        request = deploys_from("production deploys from main", "main", key="fixed")
+        request.resolution_context.item_id = item_id
+        return request
+
+    def foreseen(request: Any) -> Message:
+        return ingest_service_pb2.PreflightRememberRequest(evidence=request.evidence, proposal=request.proposal)
+
     makers: dict[str, tuple[str, Callable[[str], Message]]] = {
         "Remember, derived from": (ids.fragment, with_origin),
         "Remember, known entity": (ids.entity, with_entity),
@@ -110,6 +118,25 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
         "Remember, answering": (
             ids.conflict,
             lambda one: remember(conflict_context=submission_pb2.ConflictContext(conflict_id=one)),
+        ),
+        "Remember, merging": (ids.item, merging),
+        "PreflightRemember, merging": (
+            ids.item,
+            lambda one: ingest_service_pb2.PreflightRememberRequest(
+                evidence=merging(one).evidence,
+                proposal=merging(one).proposal,
+                resolution_context=merging(one).resolution_context,
+            ),
+        ),
+        "PreflightRemember, derived from": (ids.fragment, lambda one: foreseen(with_origin(one))),
+        "PreflightRemember, known entity": (ids.entity, lambda one: foreseen(with_entity(one))),
+        "PreflightRemember, correcting": (
+            ids.relationship,
+            lambda one: foreseen(remember(correction_target=submission_pb2.CorrectionTarget(relationship_id=one))),
+        ),
+        "PreflightRemember, answering": (
+            ids.conflict,
+            lambda one: foreseen(remember(conflict_context=submission_pb2.ConflictContext(conflict_id=one))),
         ),
         "GetPlacement": (ids.ingest, lambda one: ingest_service_pb2.GetPlacementRequest(ingest_id=one)),
         "GetConflict": (ids.conflict, lambda one: conflict_service_pb2.GetConflictRequest(conflict_id=one)),

@@ -12,30 +12,38 @@ from corrigenda_core.serving import Foundation, make_authenticator, open_foundat
 
 from corrigenda_ingest.config import IngestSettings
 from corrigenda_ingest.handlers import AdminHandlers, IngestHandlers
+from corrigenda_ingest.outside import OutsideLook
 from corrigenda_ingest.use_cases.administration import Administration
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
 from corrigenda_ingest.use_cases.keys import Keys
 from corrigenda_ingest.use_cases.list_alerts import ListAlerts
 from corrigenda_ingest.use_cases.list_keys import ListKeys
 from corrigenda_ingest.use_cases.list_sources import ListSources
+from corrigenda_ingest.use_cases.preflight_remember import PreflightRemember
 from corrigenda_ingest.use_cases.profiles import Profiles
 from corrigenda_ingest.use_cases.register_predicate import RegisterPredicate
 from corrigenda_ingest.use_cases.register_source import RegisterSource
 from corrigenda_ingest.use_cases.remember import Remember
 from corrigenda_ingest.use_cases.teams import Teams
+from corrigenda_ingest.verification_tokens import VerificationTokens
 
 
 def bindings(foundation: Foundation, settings: IngestSettings, authenticator: Authenticator) -> list[ServiceBinding]:
     """What the process serves; ``authenticator`` forgets the keys that it revokes."""
     tokens = page_tokens(settings)
-    remember = Remember(
+    verdicts = VerificationTokens(settings.page_token_key.get_secret_value().encode(), now=foundation.now)
+    look = OutsideLook(
         reader=foundation.reader,
-        runner=foundation.runner,
         verifier=make_verifier(settings, decide_time_bounds),
+        tokens=verdicts,
         new_ids=foundation.new_ids,
     )
     administration = Administration(runner=foundation.runner, new_ids=foundation.new_ids, now=foundation.now)
-    ingest = IngestHandlers(remember=remember, get_placement=GetPlacement(reader=foundation.reader))
+    ingest = IngestHandlers(
+        remember=Remember(look=look, runner=foundation.runner),
+        preflight_remember=PreflightRemember(look=look, reader=foundation.reader, tokens=verdicts),
+        get_placement=GetPlacement(reader=foundation.reader),
+    )
     admin = AdminHandlers(
         teams=Teams(administration=administration, reader=foundation.reader),
         profiles=Profiles(administration=administration, reader=foundation.reader, page_tokens=tokens),

@@ -20,6 +20,7 @@ from corrigenda_ingest.use_cases.keys import Keys
 from corrigenda_ingest.use_cases.list_alerts import ListAlerts
 from corrigenda_ingest.use_cases.list_keys import ListKeys
 from corrigenda_ingest.use_cases.list_sources import ListSources
+from corrigenda_ingest.use_cases.preflight_remember import PreflightRemember
 from corrigenda_ingest.use_cases.profiles import Profiles
 from corrigenda_ingest.use_cases.register_predicate import RegisterPredicate
 from corrigenda_ingest.use_cases.register_source import RegisterSource
@@ -36,6 +37,7 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
     """`corrigenda.ingest.v1.IngestService`."""
 
     remember: Remember
+    preflight_remember: PreflightRemember
     get_placement: GetPlacement
 
     async def Remember(self, request: ingest.RememberRequest, context: Any) -> ingest.RememberResponse:
@@ -43,12 +45,26 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
         caller = current_call().caller
         committed = await self.remember(
             caller,
-            submission_of(request),
+            submission_of(request, key=request.idempotency_key),
+            token=request.verification_token,
             idempotency=idempotency_of(request, caller.profile_id, ingest.RememberResponse),
             present=lambda planned, facts: PlacementMessages(caller, planned, facts).response(),
             deadline=_deadline(),
         )
         return committed.value
+
+    async def PreflightRemember(
+        self, request: ingest.PreflightRememberRequest, context: Any
+    ) -> ingest.PreflightRememberResponse:
+        """What Remember would answer now."""
+        caller = current_call().caller
+        return await self.preflight_remember(
+            caller,
+            submission_of(request),
+            present=lambda planned, facts, token, at: PlacementMessages(caller, planned, facts).preflight(token, at),
+            min_revision=request.min_revision,
+            deadline=_deadline(),
+        )
 
     async def GetPlacement(self, request: ingest.GetPlacementRequest, context: Any) -> ingest.GetPlacementResponse:
         """What became of an earlier submission."""

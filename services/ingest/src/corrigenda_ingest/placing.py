@@ -46,10 +46,11 @@ from corrigenda_core.policy.validity import (
     decide_known_bounds,
     decide_witness_time,
 )
-from corrigenda_core.ports.providers import Finding, VerifierAnswer
+from corrigenda_core.ports.providers import Finding
 from corrigenda_core.providers.validation import VerifierUnavailable
 from corrigenda_core.time_zones import team_zone
 
+from corrigenda_ingest.outside import Verification
 from corrigenda_ingest.predicate_search import closest_predicates
 from corrigenda_ingest.submission import (
     BoundRelationship,
@@ -58,8 +59,6 @@ from corrigenda_ingest.submission import (
     PreparedEvidence,
     RelationshipAnswer,
 )
-
-Verification = VerifierAnswer | VerifierUnavailable
 
 ORDINALS_PER_REVISION = 1000
 _ITEMS, _SUPPORTS, _PLACEMENT = range(3)
@@ -91,23 +90,23 @@ class Placing:
     def placed(self, state: Mapping[Slot, SlotView]) -> tuple[PlannedRevision, RelationshipAnswer]:
         """The revision of this placement, and the answer to it; the first outcome that fits."""
         if any(self.fragments[index].quarantined for index in self.bound.cited_indexes):
-            return self._kept(OutcomeKind.QUARANTINED, "quarantined_evidence", "the cited text is quarantined")
+            return self._kept(OutcomeKind.QUARANTINED, "R2.7", "quarantined_evidence")
         if self.bound.predicate is None:
             return self._asked_predicate()
         slot, bound_object = self.bound.slot, self.bound.object
         if slot is None or bound_object is None:
-            return self._kept(OutcomeKind.NEEDS_REVIEW, "identity_question", "an entity that it names is asked about")
+            return self._kept(OutcomeKind.NEEDS_REVIEW, "R3.7", "identity_question")
         if self.bound.prepared.given.modality is not Modality.STATEMENT:
-            return self._kept(OutcomeKind.OBSERVED, "modality", "only a statement enters a timeline")
+            return self._kept(OutcomeKind.OBSERVED, "R3.3", "no_statement")
         finding = self._finding()
         if finding is None:
-            answer = self._answer(OutcomeKind.PENDING_EVIDENCE, "verifier_unavailable", "verifier_unavailable")
+            answer = self._answer(OutcomeKind.PENDING_EVIDENCE, "R3.2", "verifier_unavailable")
             return PlannedRevision(moment=self.moment), replace(answer, retry_verification=True)
         match finding.verdict:
             case VerificationVerdict.INSUFFICIENT:
-                return self._kept(OutcomeKind.PENDING_EVIDENCE, "insufficient", finding.reason)
+                return self._kept(OutcomeKind.PENDING_EVIDENCE, "R3.3", "insufficient")
             case VerificationVerdict.CONTRADICTED:
-                return self._kept(OutcomeKind.REJECTED, "contradicted", finding.reason)
+                return self._kept(OutcomeKind.REJECTED, "R3.3", "contradicted")
             case VerificationVerdict.ENTAILED:
                 return self._stated(state[slot], slot, bound_object, finding)
 
@@ -135,6 +134,7 @@ class Placing:
             finding=finding,
             bounds=finding.bounds if finding is not None else (),
             object=self.bound.object,
+            predicate=self.bound.predicate,
         )
 
     def _kept(self, outcome: OutcomeKind, rule: str, reason: str) -> tuple[PlannedRevision, RelationshipAnswer]:
@@ -159,7 +159,7 @@ class Placing:
             ),
             opened_at=self.moment.at,
         )
-        answer = self._answer(OutcomeKind.NEEDS_REVIEW, "unknown_predicate", "no registered predicate has this name")
+        answer = self._answer(OutcomeKind.NEEDS_REVIEW, "R3.5", "unknown_predicate")
         return (
             PlannedRevision(moment=self.moment, items=(item,)),
             replace(answer, item=item, closest_predicates=closest),
@@ -173,7 +173,7 @@ class Placing:
         said = decide_duplicate(view, statement, supports)
         if said is not None:
             row = next(row for row in view.rows if row.relationship_id == said.relationship_id)
-            answer = self._answer(OutcomeKind.DUPLICATE, "same_source_again", "the same source has said it before")
+            answer = self._answer(OutcomeKind.DUPLICATE, "R4.12")
             return (
                 PlannedRevision(moment=self.moment),
                 replace(answer, observation_id=said.statement_id, relationship=row),

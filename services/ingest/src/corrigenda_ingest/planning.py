@@ -21,7 +21,9 @@ from corrigenda_core.ports.providers import VerifierAnswer
 
 from corrigenda_ingest.binding import bound_entities, bound_relationships
 from corrigenda_ingest.fragment_plan import FragmentPlanner
-from corrigenda_ingest.placing import Placing, Verification
+from corrigenda_ingest.merging import Merging
+from corrigenda_ingest.outside import Verification
+from corrigenda_ingest.placing import Placing
 from corrigenda_ingest.requirements import require_all
 from corrigenda_ingest.submission import (
     BoundRelationship,
@@ -32,7 +34,7 @@ from corrigenda_ingest.submission import (
     RelationshipAnswer,
 )
 
-_FRAGMENTS, _OBSERVATIONS, _ENTITIES, _ITEMS, _PLACEMENTS = range(5)
+_FRAGMENTS, _OBSERVATIONS, _ENTITIES, _ITEMS, _PLACEMENTS, _MERGING = range(6)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,7 @@ class SubmissionPlanner:
 
         Raises:
             Refusal: nothing of the submission may be stored: a case that is stale or foreign to it, a target that is
-                missing, stale or unrelated, an origin that is missing.
+                missing, stale or unrelated, an origin that is missing, a question that its sentence does not answer.
         """
         bound = self.bound()
         require_all(self.prepared, bound, self.facts, owner_id=self.caller.profile_id)
@@ -107,6 +109,17 @@ class SubmissionPlanner:
             answers.append(answer)
             if revision.before is not None:
                 state[revision.before.slot] = apply_changes(revision.before, revision.changes)
+        resolution = None
+        if self.prepared.given.resolution_context is not None:
+            merging = Merging(
+                caller=self.caller,
+                answered=self.prepared.given.resolution_context,
+                facts=self.facts,
+                moment=next(moments),
+                ids=self.ids.part(_MERGING),
+            )
+            revision, answers[0], resolution = merging.merged(answers[0], bound[0].slot, revisions[0])
+            revisions.append(revision)
         return PlannedSubmission(
             ingest_id=ingest_id,
             prepared=self.prepared,
@@ -116,6 +129,7 @@ class SubmissionPlanner:
             answers=tuple(answers),
             verifier=self.verification.verifier if isinstance(self.verification, VerifierAnswer) else "",
             revisions=tuple(revisions) or (PlannedRevision(moment=next(moments)),),
+            resolution=resolution,
         )
 
     @property

@@ -11,6 +11,7 @@ from corrigenda_core.domain.ids import (
     EntityId,
     FragmentId,
     IdempotencyKey,
+    ItemId,
     ProposalId,
     RelationshipId,
 )
@@ -22,6 +23,7 @@ from corrigenda_core.domain.submissions import (
     ProposedEntity,
     ProposedRelationship,
     ProposedValue,
+    ResolutionContext,
     Submission,
 )
 from corrigenda_core.domain.time import Interval
@@ -30,8 +32,10 @@ from corrigenda_core.rpc.convert import instant_of, stated_interval_of
 from corrigenda_core.rpc.enums import AUTHORITY, MODALITY, POLARITY, SOURCE_TYPE, VALUE_TYPE
 
 
-def submission_of(request: ingest_service_pb2.RememberRequest) -> Submission:
-    """The submission of a validated request.
+def submission_of(
+    request: ingest_service_pb2.RememberRequest | ingest_service_pb2.PreflightRememberRequest, *, key: str = ""
+) -> Submission:
+    """The submission of a validated request, to be stored under an idempotency key if it is.
 
     Raises:
         Refusal: INVALID_FIELD, QUOTE_NOT_FOUND or QUOTE_AMBIGUOUS, naming the field.
@@ -45,7 +49,8 @@ def submission_of(request: ingest_service_pb2.RememberRequest) -> Submission:
             for number, relationship in enumerate(request.proposal.relationships)
         ),
         metadata=tuple(sorted(request.metadata.items())),
-        idempotency_key=IdempotencyKey(request.idempotency_key),
+        resolution_context=_resolution_context(request),
+        idempotency_key=IdempotencyKey(key),
     )
 
 
@@ -129,4 +134,17 @@ def _conflict_context(relationship: submission_pb2.ProposedRelationship) -> Conf
     return ConflictContext(
         conflict_id=ConflictId(context.conflict_id),
         expected_version=context.expected_version if context.HasField("expected_version") else None,
+    )
+
+
+def _resolution_context(
+    request: ingest_service_pb2.RememberRequest | ingest_service_pb2.PreflightRememberRequest,
+) -> ResolutionContext | None:
+    if not request.HasField("resolution_context"):
+        return None
+    context = request.resolution_context
+    return ResolutionContext(
+        item_id=ItemId(context.item_id),
+        expected_version=context.expected_version if context.HasField("expected_version") else None,
+        reason=context.reason,
     )

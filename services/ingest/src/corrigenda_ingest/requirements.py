@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from corrigenda_core.domain.cases import CaseKind, SetKey
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import ProfileId
 from corrigenda_core.domain.objects import Object, Slot
 from corrigenda_core.domain.relationships import Relationship
+from corrigenda_core.domain.verification import Modality
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
 from corrigenda_core.policy.authority import may_use_source
 from corrigenda_core.policy.case_effects import may_answer_case
@@ -18,7 +19,7 @@ from corrigenda_ingest.submission import BoundRelationship, PreparedSubmission
 
 
 def require_all(
-    prepared: PreparedSubmission, bound: Iterable[BoundRelationship], facts: SubmissionFacts, *, owner_id: ProfileId
+    prepared: PreparedSubmission, bound: Sequence[BoundRelationship], facts: SubmissionFacts, *, owner_id: ProfileId
 ) -> None:
     """Checks the whole submission of an owner, before the verifier is asked and again inside the commit.
 
@@ -27,6 +28,7 @@ def require_all(
     """
     require_origins(prepared, facts)
     require_sources(prepared, facts, owner_id=owner_id)
+    require_question(prepared, bound, facts)
     for one in bound:
         require_answerable(one, facts)
         require_target(one, facts, owner_id=owner_id)
@@ -66,6 +68,31 @@ def require_sources(prepared: PreparedSubmission, facts: SubmissionFacts, *, own
                 field=f"evidence[{number}].{refusal.field}",
                 metadata=refusal.metadata,
             ) from refusal
+
+
+def require_question(prepared: PreparedSubmission, bound: Sequence[BoundRelationship], facts: SubmissionFacts) -> None:
+    """A merge answers a question by one statement that corrects nothing else; the rest is the decision's to check.
+
+    Raises:
+        Refusal: RESOURCE_NOT_FOUND, INVALID_FIELD.
+    """
+    answered = prepared.given.resolution_context
+    if answered is None:
+        return
+    if answered.item_id not in facts.items:
+        raise Refusal(
+            Reason.RESOURCE_NOT_FOUND,
+            "there is no such review item",
+            field="resolution_context.item_id",
+            metadata={"resource_type": "review_item", "resource_id": answered.item_id},
+        )
+    if len(bound) != 1:
+        raise Refusal(Reason.INVALID_FIELD, "a merge has exactly one relationship", field="proposal.relationships")
+    (sentence,) = bound
+    if sentence.prepared.given.modality is not Modality.STATEMENT or sentence.prepared.given.correction_target:
+        raise Refusal(
+            Reason.INVALID_FIELD, "a merge has a statement that corrects nothing else", field=sentence.prepared.field
+        )
 
 
 def require_answerable(bound: BoundRelationship, facts: SubmissionFacts) -> None:

@@ -11,6 +11,7 @@ from corrigenda_core.domain.changes import CaseEffect
 from corrigenda_core.domain.entities import EntityName
 from corrigenda_core.domain.ids import EntityId
 from corrigenda_core.domain.items import ReviewItem
+from corrigenda_core.domain.predicates import Predicate
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
 from corrigenda_core.ports.providers import CitedBound
@@ -18,20 +19,28 @@ from corrigenda_core.rpc.convert import timestamp_of, timestamp_or_none
 from corrigenda_core.rpc.enums import (
     AUTHORITY,
     BOUND_SIDE,
+    CARDINALITY,
     CONFLICT_EFFECT,
     ITEM_KIND,
+    ITEM_STATUS,
     OUTCOME,
     REFERENCE_KIND,
+    RELATIONSHIP_KIND,
+    SAME_MOMENT_POLICY,
     SCAN_VERDICT,
     SOURCE_TYPE,
+    START_GRANULARITY,
+    SUPERSESSION_BASIS,
     VERDICT,
 )
 from corrigenda_core.rpc.relationship_messages import entity_summary, relationship_message
 
 from corrigenda_ingest.submission import EntityAnswer, FragmentAnswer, PlannedSubmission, RelationshipAnswer
+from corrigenda_ingest.verification_tokens import IssuedToken
 
 OPPOSING_SHOWN = 10
 CANDIDATES_SHOWN = 10
+MERGED_SHOWN = 50
 
 
 class PlacementMessages:
@@ -47,9 +56,40 @@ class PlacementMessages:
 
     def response(self) -> ingest_service_pb2.RememberResponse:
         """The answer of Remember."""
+        last = self._planned.revisions[-1].moment
+        return ingest_service_pb2.RememberResponse(
+            placement=self._placement(), revision=last.revision, resolution=self._resolution()
+        )
+
+    def preflight(self, token: IssuedToken | None, revision: int) -> ingest_service_pb2.PreflightRememberResponse:
+        """The answer of PreflightRemember on the state of a revision."""
+        return ingest_service_pb2.PreflightRememberResponse(
+            placement=self._placement(),
+            verification_token="" if token is None else token.token,
+            verification_expires_at=timestamp_or_none(None if token is None else token.expires_at),
+            revision=revision,
+            resolution=self._resolution(),
+        )
+
+    def _resolution(self) -> placement_pb2.PlacementResolution | None:
+        decided = self._planned.resolution
+        if decided is None:
+            return None
+        return placement_pb2.PlacementResolution(
+            decision_id=decided.decision_id,
+            item_id=decided.item.item_id,
+            item_version=decided.item.version,
+            item_status=ITEM_STATUS.to_wire(decided.item.status),
+            kept_relationship_id=decided.kept_id,
+            merged_relationship_ids=decided.merged_ids[:MERGED_SHOWN],
+            merged_total=len(decided.merged_ids),
+            merged_truncated=len(decided.merged_ids) > MERGED_SHOWN,
+        )
+
+    def _placement(self) -> placement_pb2.Placement:
         planned = self._planned
-        first, last = planned.revisions[0].moment, planned.revisions[-1].moment
-        placement = placement_pb2.Placement(
+        first = planned.revisions[0].moment
+        return placement_pb2.Placement(
             ingest_id=planned.ingest_id,
             author=self._author,
             revision=first.revision,
@@ -58,7 +98,6 @@ class PlacementMessages:
             entities=[self._entity(one) for one in planned.entities],
             relationships=[self._relationship(one) for one in planned.answers],
         )
-        return ingest_service_pb2.RememberResponse(placement=placement, revision=last.revision)
 
     def _fragment(self, one: FragmentAnswer) -> placement_pb2.FragmentPlacement:
         return placement_pb2.FragmentPlacement(
@@ -113,6 +152,7 @@ class PlacementMessages:
             item=self._item(one.item, closest=one.closest_predicates),
             actions=[placement_pb2.PLACEMENT_ACTION_RETRY_VERIFICATION] if one.retry_verification else [],
             notes=one.notes,
+            predicate_policy=None if one.predicate is None else _policy(one.predicate),
         )
 
     def _conflict(self, one: RelationshipAnswer) -> placement_pb2.PlacementConflict | None:
@@ -160,3 +200,15 @@ class PlacementMessages:
 
     def _summary(self, entity_id: EntityId) -> object_pb2.EntitySummary:
         return entity_summary(entity_id, self._names)
+
+
+def _policy(predicate: Predicate) -> placement_pb2.PredicatePolicy:
+    return placement_pb2.PredicatePolicy(
+        predicate=predicate.key,
+        version=predicate.version,
+        relationship_kind=RELATIONSHIP_KIND.to_wire(predicate.kind),
+        current_cardinality=CARDINALITY.to_wire(predicate.cardinality),
+        supersession_basis=SUPERSESSION_BASIS.to_wire(predicate.basis),
+        same_moment_policy=SAME_MOMENT_POLICY.to_wire(predicate.same_moment),
+        start_granularity=START_GRANULARITY.to_wire(predicate.granularity),
+    )

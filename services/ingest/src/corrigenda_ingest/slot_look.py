@@ -78,7 +78,7 @@ def looks_of(team_id: TeamId, bound: Iterable[BoundRelationship], prepared: Prep
 
 def fact_queries(caller: Caller, prepared: PreparedSubmission) -> FactQueries:
     """The queries for everything that a submission names."""
-    given = prepared.given.relationships
+    given, resolution = prepared.given.relationships, prepared.given.resolution_context
     return FactQueries(
         team_id=caller.team_id,
         profile_id=caller.profile_id,
@@ -91,4 +91,5 @@ def fact_queries(caller: Caller, prepared: PreparedSubmission) -> FactQueries:
         target_ids={one.correction_target.relationship_id for one in given if one.correction_target is not None},
         source_groups={one.given.source_group for one in prepared.evidence if one.given.source_group},
         source_keys={one.given.source_key for one in prepared.evidence if one.given.source_key},
+        item_ids=set() if resolution is None else {resolution.item_id},
     )

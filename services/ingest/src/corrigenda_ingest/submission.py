@@ -9,6 +9,7 @@ from corrigenda_core.domain.entities import Mention
 from corrigenda_core.domain.evidence import Authority, ScanVerdict, SourceType
 from corrigenda_core.domain.ids import (
     ConflictId,
+    DecisionId,
     EntityId,
     FragmentId,
     IngestId,
@@ -138,13 +139,14 @@ class FragmentAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationshipAnswer:
-    """What became of a proposed relationship."""
+    """What became of a proposed relationship: ``rule`` decided it, ``reason`` is why it is not placed, as a code."""
 
     proposal_id: ProposalId
     observation_id: StatementId
     outcome: OutcomeKind
     rule: str
     reason: str = ""
+    predicate: Predicate | None = None
     relationship: Relationship | None = None
     object: Object | None = None
     granted_authority: Authority | None = None
@@ -163,10 +165,24 @@ class RelationshipAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResolutionAnswer:
+    """What a merge did: the decision, the question as it left it, and the rows that it kept and ended."""
+
+    decision_id: DecisionId
+    item: ReviewItem
+    kept_id: RelationshipId
+    merged_ids: tuple[RelationshipId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRevision:
-    """One revision of the commit: its moment, and what its placement changes of the slot that it was planned on."""
+    """One revision of the commit: its moment, and what it changes of the slot that it was planned on.
+
+    ``change_kind`` is what the ledger calls it.
+    """
 
     moment: Moment
+    change_kind: str = "remember"
     before: SlotView | None = None
     changes: Changes = field(default_factory=Changes)
     items: tuple[ReviewItem, ...] = ()
@@ -187,3 +203,4 @@ class PlannedSubmission:
     answers: tuple[RelationshipAnswer, ...]
     verifier: str
     revisions: tuple[PlannedRevision, ...]
+    resolution: ResolutionAnswer | None = None

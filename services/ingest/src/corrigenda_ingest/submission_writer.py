@@ -22,8 +22,6 @@ from corrigenda_core.ports.providers import CitedBound, Finding
 
 from corrigenda_ingest.submission import BoundRelationship, EntityAnswer, FragmentAnswer, PlannedSubmission
 
-CHANGE_KIND = "remember"
-
 
 class SubmissionWriter:
     """Writes one submission into one transaction; ``ids`` names the rows that nothing else refers to."""
@@ -56,7 +54,7 @@ class SubmissionWriter:
             RuntimeError: if the plan was made for other moments than those that the clock gives out.
         """
         for number, revision in enumerate(self._planned.revisions):
-            moment = self._transaction.next_moment(self._actor, CHANGE_KIND)
+            moment = self._transaction.next_moment(self._actor, revision.change_kind)
             if moment != revision.moment:
                 raise RuntimeError(f"the plan was made for {revision.moment}, the clock gives out {moment}")
             if number == 0:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from corrigenda_core.domain.evidence import Authority, SourceType
-from corrigenda_core.domain.ids import ConflictId, EntityId, FragmentId, IdempotencyKey, ProposalId, RelationshipId
+from corrigenda_core.domain.ids import (
+    ConflictId,
+    EntityId,
+    FragmentId,
+    IdempotencyKey,
+    ItemId,
+    ProposalId,
+    RelationshipId,
+)
 from corrigenda_core.domain.objects import Polarity, ValueType
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.domain.verification import CitedSpan, Modality
@@ -74,6 +82,15 @@ class ConflictContext:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResolutionContext:
+    """The owner's question that a submission answers by a merge; no expected version means the current one."""
+
+    item_id: ItemId
+    expected_version: int | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedRelationship:
     """One relationship that the author proposes, its quotes already resolved to spans."""
 
@@ -100,4 +117,5 @@ class Submission:
     entities: tuple[ProposedEntity, ...] = ()
     relationships: tuple[ProposedRelationship, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
+    resolution_context: ResolutionContext | None = None
     idempotency_key: IdempotencyKey

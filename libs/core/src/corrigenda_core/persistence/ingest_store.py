@@ -14,11 +14,13 @@ from corrigenda_core.domain.ids import (
     EntityId,
     FragmentId,
     IngestId,
+    ItemId,
     PredicateKey,
     ProfileId,
     RelationshipId,
     TeamId,
 )
+from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.objects import Slot, ValueType
 from corrigenda_core.domain.predicates import (
     Cardinality,
@@ -37,6 +39,7 @@ from corrigenda_core.persistence.case_rows import case_of
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import Query, load_sql
 from corrigenda_core.persistence.row_values import relationship_of
+from corrigenda_core.persistence.slot_store import item_of
 from corrigenda_core.persistence.source_store import registered_sources, source_of
 
 
@@ -76,7 +79,8 @@ class SubmissionFacts:
     origins: Mapping[FragmentId, StoredFragment]
     cases: Mapping[ConflictId, ConflictCase]
     targets: Mapping[RelationshipId, Relationship]
-    registry: tuple[RegisteredSource, ...] = ()
+    registry: tuple[RegisteredSource, ...]
+    items: Mapping[ItemId, ReviewItem]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +98,7 @@ class FactQueries:
     target_ids: Collection[RelationshipId] = ()
     source_groups: Collection[str] = ()
     source_keys: Collection[str] = ()
+    item_ids: Collection[ItemId] = ()
 
     def queries(self) -> list[Query]:
         """What to send, each under its own name."""
@@ -110,6 +115,7 @@ class FactQueries:
             sql.query("cases_by_id", **team, conflict_ids=sorted(self.conflict_ids)),
             sql.query("relationships_by_id", **team, relationship_ids=sorted(self.target_ids)),
             registered_sources(self.team_id, groups=self.source_groups, keys=self.source_keys),
+            sql.query("items_by_id", **team, item_ids=sorted(self.item_ids)),
         ]
 
     def facts(self, answers: Mapping[str, list[Row]]) -> SubmissionFacts:
@@ -127,6 +133,7 @@ class FactQueries:
             cases={row["conflict_id"]: case_of(row, ()) for row in answers["cases_by_id"]},
             targets={row["relationship_id"]: relationship_of(row) for row in answers["relationships_by_id"]},
             registry=tuple(source_of(row) for row in answers["registered_sources"]),
+            items={row["item_id"]: item_of(row, _slot_of(row)) for row in answers["items_by_id"]},
         )
 
 
@@ -186,6 +193,13 @@ def predicate_of(row: Row) -> Predicate:
         review_after_days=row["review_after_days"],
         lifecycle=PredicateLifecycle(row["lifecycle"]),
     )
+
+
+def _slot_of(row: Row) -> Slot | None:
+    """The slot that an item asks about; one about a mention or a phrase has none."""
+    if row["subject_id"] is None:
+        return None
+    return Slot(subject_id=row["subject_id"], predicate=row["predicate"], scope=row["scope"])
 
 
 def _predicates(rows: Iterable[Row]) -> dict[PredicateKey, Predicate]:

@@ -149,7 +149,7 @@ def _reference(row: Row) -> CrossReference:
     )
 
 
-def item_of(row: Row, slot: Slot) -> ReviewItem:
+def item_of(row: Row, slot: Slot | None) -> ReviewItem:
     """The item in a row of ``review_items``, about ``slot``."""
     return ReviewItem(
         item_id=row["item_id"],

@@ -8,6 +8,7 @@ from corrigenda.ingest.v1 import placement_pb2 as _placement_pb2
 from corrigenda.ingest.v1 import submission_pb2 as _submission_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 import builtins as _builtins
 import sys
@@ -50,8 +51,15 @@ class RememberRequest(_message.Message):
     EVIDENCE_FIELD_NUMBER: _builtins.int
     PROPOSAL_FIELD_NUMBER: _builtins.int
     METADATA_FIELD_NUMBER: _builtins.int
+    VERIFICATION_TOKEN_FIELD_NUMBER: _builtins.int
+    RESOLUTION_CONTEXT_FIELD_NUMBER: _builtins.int
     idempotency_key: _builtins.str
     """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
+    verification_token: _builtins.str
+    """The token of a PreflightRemember of the same submission, at most 65536 bytes. While it is valid the verifier is not
+    asked again. An expired one, or one of another submission or of other candidates, is as good as none: the verifier
+    is asked. One that is damaged or was given to another caller is refused. Default: none.
+    """
     @_builtins.property
     def evidence(self) -> _containers.RepeatedCompositeFieldContainer[_submission_pb2.EvidenceItem]:
         """The texts, 1..20."""
@@ -66,6 +74,12 @@ class RememberRequest(_message.Message):
         code points; stored and shown.
         """
 
+    @_builtins.property
+    def resolution_context(self) -> _submission_pb2.ResolutionContext:
+        """The question that the submission answers by a merge. The proposal has one relationship then, a statement of what the
+        question is about, and the evidence entails it. Default: none.
+        """
+
     def __init__(
         self,
         *,
@@ -73,10 +87,12 @@ class RememberRequest(_message.Message):
         evidence: _abc.Iterable[_submission_pb2.EvidenceItem] | None = ...,
         proposal: _submission_pb2.Proposal | None = ...,
         metadata: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        verification_token: _builtins.str = ...,
+        resolution_context: _submission_pb2.ResolutionContext | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["proposal", b"proposal"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["proposal", b"proposal", "resolution_context", b"resolution_context"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["evidence", b"evidence", "idempotency_key", b"idempotency_key", "metadata", b"metadata", "proposal", b"proposal"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["evidence", b"evidence", "idempotency_key", b"idempotency_key", "metadata", b"metadata", "proposal", b"proposal", "resolution_context", b"resolution_context", "verification_token", b"verification_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -90,25 +106,147 @@ class RememberResponse(_message.Message):
 
     PLACEMENT_FIELD_NUMBER: _builtins.int
     REVISION_FIELD_NUMBER: _builtins.int
+    RESOLUTION_FIELD_NUMBER: _builtins.int
     revision: _builtins.int
     """The commit that recorded it."""
     @_builtins.property
     def placement(self) -> _placement_pb2.Placement:
         """The result."""
 
+    @_builtins.property
+    def resolution(self) -> _placement_pb2.PlacementResolution:
+        """What the merge did. Absent: the submission answers no question."""
+
     def __init__(
         self,
         *,
         placement: _placement_pb2.Placement | None = ...,
         revision: _builtins.int = ...,
+        resolution: _placement_pb2.PlacementResolution | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["placement", b"placement"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["placement", b"placement", "resolution", b"resolution"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["placement", b"placement", "revision", b"revision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["placement", b"placement", "resolution", b"resolution", "revision", b"revision"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RememberResponse: _TypeAlias = RememberResponse  # noqa: Y015
+
+@_typing.final
+class PreflightRememberRequest(_message.Message):
+    """A submission to look at; its fields are those of RememberRequest."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class MetadataEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    EVIDENCE_FIELD_NUMBER: _builtins.int
+    PROPOSAL_FIELD_NUMBER: _builtins.int
+    METADATA_FIELD_NUMBER: _builtins.int
+    MIN_REVISION_FIELD_NUMBER: _builtins.int
+    RESOLUTION_CONTEXT_FIELD_NUMBER: _builtins.int
+    min_revision: _builtins.int
+    """The answer must know at least this revision (read your writes). Default: any."""
+    @_builtins.property
+    def evidence(self) -> _containers.RepeatedCompositeFieldContainer[_submission_pb2.EvidenceItem]:
+        """The texts, 1..20."""
+
+    @_builtins.property
+    def proposal(self) -> _submission_pb2.Proposal:
+        """What they say. Absent: the extractor proposes, if there is one."""
+
+    @_builtins.property
+    def metadata(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """What the caller states about the submission as a whole, as in RememberRequest."""
+
+    @_builtins.property
+    def resolution_context(self) -> _submission_pb2.ResolutionContext:
+        """The question that the submission would answer by a merge. Default: none."""
+
+    def __init__(
+        self,
+        *,
+        evidence: _abc.Iterable[_submission_pb2.EvidenceItem] | None = ...,
+        proposal: _submission_pb2.Proposal | None = ...,
+        metadata: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        min_revision: _builtins.int = ...,
+        resolution_context: _submission_pb2.ResolutionContext | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["proposal", b"proposal", "resolution_context", b"resolution_context"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["evidence", b"evidence", "metadata", b"metadata", "min_revision", b"min_revision", "proposal", b"proposal", "resolution_context", b"resolution_context"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PreflightRememberRequest: _TypeAlias = PreflightRememberRequest  # noqa: Y015
+
+@_typing.final
+class PreflightRememberResponse(_message.Message):
+    """What Remember would answer."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLACEMENT_FIELD_NUMBER: _builtins.int
+    VERIFICATION_TOKEN_FIELD_NUMBER: _builtins.int
+    VERIFICATION_EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    RESOLUTION_FIELD_NUMBER: _builtins.int
+    verification_token: _builtins.str
+    """Keeps the verifier's answer until `verification_expires_at`. Empty: the verifier had nothing to say, or said more
+    than a token holds.
+    """
+    revision: _builtins.int
+    """The latest revision that this answer knows."""
+    @_builtins.property
+    def placement(self) -> _placement_pb2.Placement:
+        """The result that Remember would answer as the next commit. Ids of what is not there yet tell the parts of this answer
+        apart and lead nowhere; Remember gives out others.
+        """
+
+    @_builtins.property
+    def verification_expires_at(self) -> _timestamp_pb2.Timestamp:
+        """Until when the token is good. Absent: there is none."""
+
+    @_builtins.property
+    def resolution(self) -> _placement_pb2.PlacementResolution:
+        """What the merge would do. Absent: the submission answers no question."""
+
+    def __init__(
+        self,
+        *,
+        placement: _placement_pb2.Placement | None = ...,
+        verification_token: _builtins.str = ...,
+        verification_expires_at: _timestamp_pb2.Timestamp | None = ...,
+        revision: _builtins.int = ...,
+        resolution: _placement_pb2.PlacementResolution | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_verification_expires_at", b"_verification_expires_at", "placement", b"placement", "resolution", b"resolution", "verification_expires_at", b"verification_expires_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_verification_expires_at", b"_verification_expires_at", "placement", b"placement", "resolution", b"resolution", "revision", b"revision", "verification_expires_at", b"verification_expires_at", "verification_token", b"verification_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__verification_expires_at: _TypeAlias = _typing.Literal["verification_expires_at"]  # noqa: Y015
+    _WhichOneofArgType__verification_expires_at: _TypeAlias = _typing.Literal["_verification_expires_at", b"_verification_expires_at"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__verification_expires_at) -> _WhichOneofReturnType__verification_expires_at | None: ...
+
+Global___PreflightRememberResponse: _TypeAlias = PreflightRememberResponse  # noqa: Y015
 
 @_typing.final
 class GetPlacementRequest(_message.Message):

@@ -40,6 +40,11 @@ class IngestServiceStub:
                 request_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.RememberRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.RememberResponse.FromString,
                 _registered_method=True)
+        self.PreflightRemember = channel.unary_unary(
+                '/corrigenda.ingest.v1.IngestService/PreflightRemember',
+                request_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.PreflightRememberRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.PreflightRememberResponse.FromString,
+                _registered_method=True)
         self.GetPlacement = channel.unary_unary(
                 '/corrigenda.ingest.v1.IngestService/GetPlacement',
                 request_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.GetPlacementRequest.SerializeToString,
@@ -61,7 +66,20 @@ class IngestServiceServicer:
 
         Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, QUOTE_NOT_FOUND, QUOTE_AMBIGUOUS, NOT_IN_CONFLICT, NOT_OWNER,
         SOURCE_NOT_ALLOWED, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION, CONFLICT_VERSION_STALE,
-        SOURCE_REVISION_STALE, PREDICATE_RETIRED, EVIDENCE_ERASED, CONTENTION, and those that every call can have.
+        SOURCE_REVISION_STALE, PREDICATE_RETIRED, EVIDENCE_ERASED, SYSTEM_OF_RECORD, CONTENTION, and those that every call
+        can have; with `resolution_context` also ITEM_NOT_PENDING, START_NEEDED and VERIFIER_UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PreflightRemember(self, request, context):
+        """Says what Remember would do with the same submission now: the same planner on the same state, and nothing is stored.
+        The answer has the fields of Remember's. Sent on as `verification_token`, the token lets Remember go by this very
+        verdict for ten minutes: on unchanged state it then does exactly what this answer says. Reads only.
+
+        Reasons: those of Remember but for IDEMPOTENCY_CONFLICT; VERIFIER_UNAVAILABLE (Remember would keep the evidence and
+        answer OK), REVISION_NOT_REPLICATED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -83,6 +101,11 @@ def add_IngestServiceServicer_to_server(servicer, server):
                     servicer.Remember,
                     request_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.RememberRequest.FromString,
                     response_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.RememberResponse.SerializeToString,
+            ),
+            'PreflightRemember': grpc.unary_unary_rpc_method_handler(
+                    servicer.PreflightRemember,
+                    request_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.PreflightRememberRequest.FromString,
+                    response_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.PreflightRememberResponse.SerializeToString,
             ),
             'GetPlacement': grpc.unary_unary_rpc_method_handler(
                     servicer.GetPlacement,
@@ -118,6 +141,33 @@ class IngestService:
             '/corrigenda.ingest.v1.IngestService/Remember',
             corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.RememberRequest.SerializeToString,
             corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.RememberResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PreflightRemember(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.ingest.v1.IngestService/PreflightRemember',
+            corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.PreflightRememberRequest.SerializeToString,
+            corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.PreflightRememberResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -26,7 +26,16 @@ class IngestServiceStub:
 
     Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, QUOTE_NOT_FOUND, QUOTE_AMBIGUOUS, NOT_IN_CONFLICT, NOT_OWNER,
     SOURCE_NOT_ALLOWED, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION, CONFLICT_VERSION_STALE,
-    SOURCE_REVISION_STALE, PREDICATE_RETIRED, EVIDENCE_ERASED, CONTENTION, and those that every call can have.
+    SOURCE_REVISION_STALE, PREDICATE_RETIRED, EVIDENCE_ERASED, SYSTEM_OF_RECORD, CONTENTION, and those that every call
+    can have; with `resolution_context` also ITEM_NOT_PENDING, START_NEEDED and VERIFIER_UNAVAILABLE.
+    """
+    PreflightRemember: _aio.UnaryUnaryMultiCallable[_ingest_service_pb2.PreflightRememberRequest, _ingest_service_pb2.PreflightRememberResponse]
+    """Says what Remember would do with the same submission now: the same planner on the same state, and nothing is stored.
+    The answer has the fields of Remember's. Sent on as `verification_token`, the token lets Remember go by this very
+    verdict for ten minutes: on unchanged state it then does exactly what this answer says. Reads only.
+
+    Reasons: those of Remember but for IDEMPOTENCY_CONFLICT; VERIFIER_UNAVAILABLE (Remember would keep the evidence and
+    answer OK), REVISION_NOT_REPLICATED.
     """
     GetPlacement: _aio.UnaryUnaryMultiCallable[_ingest_service_pb2.GetPlacementRequest, _ingest_service_pb2.GetPlacementResponse]
     """The result of an earlier submission of the team, as it was when it was recorded. Reads only.
@@ -52,7 +61,22 @@ class IngestServiceServicer(metaclass=_abc_1.ABCMeta):
 
         Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, QUOTE_NOT_FOUND, QUOTE_AMBIGUOUS, NOT_IN_CONFLICT, NOT_OWNER,
         SOURCE_NOT_ALLOWED, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION, CONFLICT_VERSION_STALE,
-        SOURCE_REVISION_STALE, PREDICATE_RETIRED, EVIDENCE_ERASED, CONTENTION, and those that every call can have.
+        SOURCE_REVISION_STALE, PREDICATE_RETIRED, EVIDENCE_ERASED, SYSTEM_OF_RECORD, CONTENTION, and those that every call
+        can have; with `resolution_context` also ITEM_NOT_PENDING, START_NEEDED and VERIFIER_UNAVAILABLE.
+        """
+
+    @_abc_1.abstractmethod
+    def PreflightRemember(
+        self,
+        request: _ingest_service_pb2.PreflightRememberRequest,
+        context: _aio.ServicerContext[_ingest_service_pb2.PreflightRememberRequest, _abc.Awaitable[_ingest_service_pb2.PreflightRememberResponse]],
+    ) -> _abc.Awaitable[_ingest_service_pb2.PreflightRememberResponse]:
+        """Says what Remember would do with the same submission now: the same planner on the same state, and nothing is stored.
+        The answer has the fields of Remember's. Sent on as `verification_token`, the token lets Remember go by this very
+        verdict for ten minutes: on unchanged state it then does exactly what this answer says. Reads only.
+
+        Reasons: those of Remember but for IDEMPOTENCY_CONFLICT; VERIFIER_UNAVAILABLE (Remember would keep the evidence and
+        answer OK), REVISION_NOT_REPLICATED.
         """
 
     @_abc_1.abstractmethod

@@ -8,6 +8,7 @@ from corrigenda.conflict.v1 import review_item_pb2 as _review_item_pb2
 from corrigenda.type.v1 import actor_pb2 as _actor_pb2
 from corrigenda.type.v1 import evidence_pb2 as _evidence_pb2
 from corrigenda.type.v1 import object_pb2 as _object_pb2
+from corrigenda.type.v1 import predicate_pb2 as _predicate_pb2
 from corrigenda.type.v1 import relationship_pb2 as _relationship_pb2
 from corrigenda.type.v1 import time_pb2 as _time_pb2
 from google.protobuf import descriptor as _descriptor
@@ -421,6 +422,7 @@ class RelationshipPlacement(_message.Message):
     ITEM_FIELD_NUMBER: _builtins.int
     ACTIONS_FIELD_NUMBER: _builtins.int
     NOTES_FIELD_NUMBER: _builtins.int
+    PREDICATE_POLICY_FIELD_NUMBER: _builtins.int
     proposal_id: _builtins.str
     """`proposal_id` of the relationship."""
     observation_id: _builtins.str
@@ -463,7 +465,7 @@ class RelationshipPlacement(_message.Message):
 
     @_builtins.property
     def item(self) -> Global___PlacementItem:
-        """The question to its owner. Absent: none."""
+        """The question to its owner; its `kind` is what kind of review is due. Absent: none."""
 
     @_builtins.property
     def actions(self) -> _containers.RepeatedScalarFieldContainer[Global___PlacementAction.ValueType]:
@@ -472,6 +474,10 @@ class RelationshipPlacement(_message.Message):
     @_builtins.property
     def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Codes of what else happened: `start_moved`, `end_moved`, `rows_joined`, `occurrence_added`."""
+
+    @_builtins.property
+    def predicate_policy(self) -> Global___PredicatePolicy:
+        """How values of its predicate replace each other. Absent: its phrase means no registered predicate."""
 
     def __init__(
         self,
@@ -494,14 +500,113 @@ class RelationshipPlacement(_message.Message):
         item: Global___PlacementItem | None = ...,
         actions: _abc.Iterable[Global___PlacementAction.ValueType] | None = ...,
         notes: _abc.Iterable[_builtins.str] | None = ...,
+        predicate_policy: Global___PredicatePolicy | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["conflict", b"conflict", "item", b"item", "relationship", b"relationship"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["conflict", b"conflict", "item", b"item", "predicate_policy", b"predicate_policy", "relationship", b"relationship"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "conflict", b"conflict", "granted_authority", b"granted_authority", "item", b"item", "notes", b"notes", "observation_id", b"observation_id", "opposing_relationship_ids", b"opposing_relationship_ids", "opposing_total", b"opposing_total", "opposing_truncated", b"opposing_truncated", "outcome", b"outcome", "proposal_id", b"proposal_id", "reason", b"reason", "references", b"references", "relationship", b"relationship", "rule", b"rule", "time_bounds", b"time_bounds", "verdict", b"verdict", "verdict_reason", b"verdict_reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "conflict", b"conflict", "granted_authority", b"granted_authority", "item", b"item", "notes", b"notes", "observation_id", b"observation_id", "opposing_relationship_ids", b"opposing_relationship_ids", "opposing_total", b"opposing_total", "opposing_truncated", b"opposing_truncated", "outcome", b"outcome", "predicate_policy", b"predicate_policy", "proposal_id", b"proposal_id", "reason", b"reason", "references", b"references", "relationship", b"relationship", "rule", b"rule", "time_bounds", b"time_bounds", "verdict", b"verdict", "verdict_reason", b"verdict_reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RelationshipPlacement: _TypeAlias = RelationshipPlacement  # noqa: Y015
+
+@_typing.final
+class PredicatePolicy(_message.Message):
+    """The policy of a predicate by which a statement was placed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PREDICATE_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    RELATIONSHIP_KIND_FIELD_NUMBER: _builtins.int
+    CURRENT_CARDINALITY_FIELD_NUMBER: _builtins.int
+    SUPERSESSION_BASIS_FIELD_NUMBER: _builtins.int
+    SAME_MOMENT_POLICY_FIELD_NUMBER: _builtins.int
+    START_GRANULARITY_FIELD_NUMBER: _builtins.int
+    predicate: _builtins.str
+    """Key of the predicate."""
+    version: _builtins.int
+    """Its version, from 1."""
+    relationship_kind: _predicate_pb2.RelationshipKind.ValueType
+    """Whether it names a state or an event."""
+    current_cardinality: _predicate_pb2.Cardinality.ValueType
+    """How many values a slot may have at one instant."""
+    supersession_basis: _predicate_pb2.SupersessionBasis.ValueType
+    """Which times count as a known start."""
+    same_moment_policy: _predicate_pb2.SameMomentPolicy.ValueType
+    """What happens to values of one owner that cannot be ordered."""
+    start_granularity: _predicate_pb2.StartGranularity.ValueType
+    """Whether starts are instants or calendar days."""
+    def __init__(
+        self,
+        *,
+        predicate: _builtins.str = ...,
+        version: _builtins.int = ...,
+        relationship_kind: _predicate_pb2.RelationshipKind.ValueType = ...,
+        current_cardinality: _predicate_pb2.Cardinality.ValueType = ...,
+        supersession_basis: _predicate_pb2.SupersessionBasis.ValueType = ...,
+        same_moment_policy: _predicate_pb2.SameMomentPolicy.ValueType = ...,
+        start_granularity: _predicate_pb2.StartGranularity.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["current_cardinality", b"current_cardinality", "predicate", b"predicate", "relationship_kind", b"relationship_kind", "same_moment_policy", b"same_moment_policy", "start_granularity", b"start_granularity", "supersession_basis", b"supersession_basis", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PredicatePolicy: _TypeAlias = PredicatePolicy  # noqa: Y015
+
+@_typing.final
+class PlacementResolution(_message.Message):
+    """What a merge did: the owner's sentence holds, and the sides of the question end at its start."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECISION_ID_FIELD_NUMBER: _builtins.int
+    ITEM_ID_FIELD_NUMBER: _builtins.int
+    ITEM_VERSION_FIELD_NUMBER: _builtins.int
+    ITEM_STATUS_FIELD_NUMBER: _builtins.int
+    KEPT_RELATIONSHIP_ID_FIELD_NUMBER: _builtins.int
+    MERGED_RELATIONSHIP_IDS_FIELD_NUMBER: _builtins.int
+    MERGED_TOTAL_FIELD_NUMBER: _builtins.int
+    MERGED_TRUNCATED_FIELD_NUMBER: _builtins.int
+    decision_id: _builtins.str
+    """UUID of the decision; a revert names it."""
+    item_id: _builtins.str
+    """UUID of the review item that was answered."""
+    item_version: _builtins.int
+    """Its version now."""
+    item_status: _review_item_pb2.ItemStatus.ValueType
+    """Whether it still waits: it does while a dispute is left between its sides."""
+    kept_relationship_id: _builtins.str
+    """UUID of the relationship that carries the sentence."""
+    merged_total: _builtins.int
+    """Number of such relationships."""
+    merged_truncated: _builtins.bool
+    """Whether `merged_relationship_ids` leaves some out."""
+    @_builtins.property
+    def merged_relationship_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """UUIDs of the relationships that ended; each has a `merged_into` reference to the kept one. At most 50."""
+
+    def __init__(
+        self,
+        *,
+        decision_id: _builtins.str = ...,
+        item_id: _builtins.str = ...,
+        item_version: _builtins.int = ...,
+        item_status: _review_item_pb2.ItemStatus.ValueType = ...,
+        kept_relationship_id: _builtins.str = ...,
+        merged_relationship_ids: _abc.Iterable[_builtins.str] | None = ...,
+        merged_total: _builtins.int = ...,
+        merged_truncated: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision_id", b"decision_id", "item_id", b"item_id", "item_status", b"item_status", "item_version", b"item_version", "kept_relationship_id", b"kept_relationship_id", "merged_relationship_ids", b"merged_relationship_ids", "merged_total", b"merged_total", "merged_truncated", b"merged_truncated"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlacementResolution: _TypeAlias = PlacementResolution  # noqa: Y015
 
 @_typing.final
 class PlacementReference(_message.Message):

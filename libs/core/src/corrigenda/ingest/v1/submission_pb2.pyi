@@ -377,3 +377,37 @@ class ConflictContext(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__expected_version) -> _WhichOneofReturnType__expected_version | None: ...
 
 Global___ConflictContext: _TypeAlias = ConflictContext  # noqa: Y015
+
+@_typing.final
+class ResolutionContext(_message.Message):
+    """A question about relationships of the caller's own that a submission answers by a merge: its one relationship, the
+    owner's sentence, takes the place of every side. All of it is stored, or nothing.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ITEM_ID_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    item_id: _builtins.str
+    """UUID of the review item, of kind `relationship`, pending, and the caller's own."""
+    expected_version: _builtins.int
+    """The version that the caller saw, from 1. Absent: the current one."""
+    reason: _builtins.str
+    """Why, at most 1024 code points; stored with the decision and shown. Default: not stated."""
+    def __init__(
+        self,
+        *,
+        item_id: _builtins.str = ...,
+        expected_version: _builtins.int | None = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "expected_version", b"expected_version"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "expected_version", b"expected_version", "item_id", b"item_id", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__expected_version: _TypeAlias = _typing.Literal["expected_version"]  # noqa: Y015
+    _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expected_version) -> _WhichOneofReturnType__expected_version | None: ...
+
+Global___ResolutionContext: _TypeAlias = ResolutionContext  # noqa: Y015

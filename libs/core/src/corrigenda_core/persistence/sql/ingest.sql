@@ -120,6 +120,15 @@ SELECT r.relationship_id, r.version, r.owner_id, r.subject_id, r.predicate, r.sc
 FROM relationships AS r
 WHERE r.team_id = %(team_id)s AND r.relationship_id = ANY(%(relationship_ids)s);
 
+-- name: items_by_id
+-- purpose: the question that a submission answers by a merge, whatever its status
+-- index: review_items_pkey
+-- lock: none
+SELECT i.item_id, i.version, i.kind, i.status, i.owner_id, i.reason, i.ingest_id, i.fragment_id, i.statement_id,
+       i.subject_id, i.predicate, i.scope, i.incoming, i.opposing, i.details, i.decision_id, i.opened_at
+FROM review_items AS i
+WHERE i.team_id = %(team_id)s AND i.item_id = ANY(%(item_ids)s);
+
 -- name: predicate_names
 -- purpose: what an unknown phrase is compared with
 -- index: predicates_pkey
