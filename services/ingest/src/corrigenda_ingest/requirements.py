@@ -11,10 +11,10 @@ from corrigenda_core.domain.objects import Object, Slot
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.domain.verification import Modality
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
-from corrigenda_core.policy.authority import may_use_source
 from corrigenda_core.policy.case_effects import may_answer_case
 from corrigenda_core.policy.case_keys import decide_set_key
 
+from corrigenda_ingest.source_plan import planned_sources
 from corrigenda_ingest.submission import BoundRelationship, PreparedSubmission
 
 
@@ -27,7 +27,7 @@ def require_all(
         Refusal: nothing of the submission may be stored.
     """
     require_origins(prepared, facts)
-    require_sources(prepared, facts, owner_id=owner_id)
+    planned_sources(prepared, facts, author_id=owner_id)
     require_question(prepared, bound, facts)
     for one in bound:
         require_answerable(one, facts)
@@ -49,25 +49,6 @@ def require_origins(prepared: PreparedSubmission, facts: SubmissionFacts) -> Non
                     field=f"evidence[{number}].derived_from_fragment_ids[{place}]",
                     metadata={"resource_type": "fragment", "resource_id": fragment_id},
                 )
-
-
-def require_sources(prepared: PreparedSubmission, facts: SubmissionFacts, *, owner_id: ProfileId) -> None:
-    """The author may speak for every group and key that its texts name.
-
-    Raises:
-        Refusal: SOURCE_NOT_ALLOWED.
-    """
-    for number, evidence in enumerate(prepared.evidence):
-        try:
-            may_use_source(evidence.claim(owner_id), facts.registry, None)
-        except Refusal as refusal:
-            # The policy knows the claim, and not where in the request it stands.
-            raise Refusal(
-                refusal.reason,
-                refusal.message,
-                field=f"evidence[{number}].{refusal.field}",
-                metadata=refusal.metadata,
-            ) from refusal
 
 
 def require_question(prepared: PreparedSubmission, bound: Sequence[BoundRelationship], facts: SubmissionFacts) -> None:

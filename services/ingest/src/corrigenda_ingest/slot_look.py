@@ -91,5 +91,11 @@ def fact_queries(caller: Caller, prepared: PreparedSubmission) -> FactQueries:
         target_ids={one.correction_target.relationship_id for one in given if one.correction_target is not None},
         source_groups={one.given.source_group for one in prepared.evidence if one.given.source_group},
         source_keys={one.given.source_key for one in prepared.evidence if one.given.source_key},
+        advanced_keys={
+            one.given.source_key
+            for one in prepared.evidence
+            if one.given.source_key and one.given.previous_source_revision
+        },
+        superseded_ids={named for one in prepared.evidence for named in one.given.supersedes_fragment_ids},
         item_ids=set() if resolution is None else {resolution.item_id},
     )
