@@ -184,6 +184,7 @@ WITHOUT_IDS: dict[str, Callable[[], Message]] = {
     "ListReviewRuns": lambda: conflict_service_pb2.ListReviewRunsRequest(),
     "Recall": lambda: recall_service_pb2.RecallRequest(query=f"production deploys from {CANARY}"),
     "ListPredicates": lambda: recall_service_pb2.ListPredicatesRequest(),
+    "ListChanges": lambda: recall_service_pb2.ListChangesRequest(),
     "GetTeam": lambda: admin_service_pb2.GetTeamRequest(),
     "UpdateTeamPolicy": lambda: admin_service_pb2.UpdateTeamPolicyRequest(idempotency_key="2", review_period_days=3),
     "CreateProfile": lambda: admin_service_pb2.CreateProfileRequest(idempotency_key="mine 3", name="A2"),
@@ -212,10 +213,17 @@ SERVICES = {
 
 
 async def call(client: Any, name: str, request: Message) -> Message:
+    """The answer; of a stream, which a caller who does not follow reads to its end, all messages as one."""
     method = name.partition(",")[0]
-    (area,) = [area for area, service in SERVICES.items() if method in service.methods_by_name]
-    answer: Message = await getattr(getattr(client, area), method)(request)
-    return answer
+    ((area, service),) = [(area, service) for area, service in SERVICES.items() if method in service.methods_by_name]
+    answered = getattr(getattr(client, area), method)(request)
+    if not service.methods_by_name[method].server_streaming:
+        answer: Message = await answered
+        return answer
+    first: Message = await answered.read()
+    async for more in answered:
+        first.MergeFrom(more)
+    return first
 
 
 def everything_of(stack: Stack, team_id: str) -> dict[str, list[str]]:
