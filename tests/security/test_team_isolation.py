@@ -102,6 +102,11 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
         request.evidence[0].derived_from_fragment_ids.append(fragment_id)
         return request
 
+    def with_superseded(fragment_id: str) -> Message:
+        request = deploys_from("production deploys from main", "main", key="fixed")
+        request.evidence[0].supersedes_fragment_ids.append(fragment_id)
+        return request
+
     def with_entity(entity_id: str) -> Message:
         request = deploys_from("production deploys from main", "main", key="fixed")
         request.proposal.entities[1].known_entity_id = entity_id
@@ -117,6 +122,7 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
 
     makers: dict[str, tuple[str, Callable[[str], Message]]] = {
         "Remember, derived from": (ids.fragment, with_origin),
+        "Remember, superseding": (ids.fragment, with_superseded),
         "Remember, known entity": (ids.entity, with_entity),
         "Remember, correcting": (
             ids.relationship,

@@ -33,6 +33,7 @@ from corrigenda_ingest.outside import Verification
 from corrigenda_ingest.phrase_questions import proposed_question
 from corrigenda_ingest.placing import Placing
 from corrigenda_ingest.question import PLACING, Question, binding_of, rebound
+from corrigenda_ingest.source_plan import SourcePlan
 from corrigenda_ingest.submission import (
     BoundRelationship,
     EntityAnswer,
@@ -142,6 +143,7 @@ class DecisionPlanner:
             ingest_id=self.ingest_id,
             prepared=self.prepared,
             facts=self.facts,
+            sources=SourcePlan(),
             ids=self.ids.part(_FRAGMENTS),
             item_ids=self.ids.part(_ITEMS),
             at=moment.at,
@@ -161,6 +163,7 @@ class DecisionPlanner:
             ingest_id=self.ingest_id,
             prepared=waiting.prepared,
             facts=self.facts,
+            sources=SourcePlan(),
             ids=self.ids,
             item_ids=self.ids,
             at=self.reading.next_moment().at,

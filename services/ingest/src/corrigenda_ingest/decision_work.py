@@ -35,7 +35,7 @@ from corrigenda_ingest.outside import Verification
 from corrigenda_ingest.planning import SubmissionPlanner
 from corrigenda_ingest.preparation import prepared_submission
 from corrigenda_ingest.question import Question, asked_mention
-from corrigenda_ingest.requirements import require_all, require_origins, require_sources
+from corrigenda_ingest.requirements import require_all, require_plain_evidence
 from corrigenda_ingest.settling import SettlingPlanner
 from corrigenda_ingest.slot_look import fact_queries
 from corrigenda_ingest.submission import FragmentAnswer, PreparedSubmission
@@ -112,8 +112,7 @@ class DecisionWork:
         Raises:
             Refusal: what the decision names is not there, or is not offered.
         """
-        require_origins(self.prepared, facts)
-        require_sources(self.prepared, facts, owner_id=self.caller.profile_id)
+        require_plain_evidence(self.prepared, facts, author_id=self.caller.profile_id)
         # What waits names a predicate by its key, whatever phrase the decision chose it by.
         by_key = {predicate.key: predicate for predicate in facts.predicates.values()}
         facts = replace(facts, predicates={**facts.predicates, **by_key})

@@ -21,6 +21,7 @@ from corrigenda_ingest.outside import FoundOutside
 from corrigenda_ingest.planning import SubmissionPlanner
 from corrigenda_ingest.slot_look import SlotLook, looks_of
 from corrigenda_ingest.submission import PlannedSubmission
+from corrigenda_ingest.touched_slots import load_slots
 
 _PLAN_IDS = 0
 
@@ -76,11 +77,13 @@ class LockedLook:
         )
         looks = looks_of(self._caller.team_id, planner.bound(), outside.prepared)
         answers = await self._answers(sight, looks)
+        versions = CaseRowVersions()
         views = {look.slot: look.view(answers, facts) for look in looks}
+        beside = {slot: predicate for slot, predicate in facts.touched.items() if slot not in views}
+        views |= await load_slots(sight.fetch_all, self._caller.team_id, beside, versions)
         texts = {look.slot: look.texts(answers) for look in looks}
         compared = sum(len(text) for of_slot in texts.values() for _, text in of_slot)
         planned = await computed(compared, lambda: planner.planned(views, texts))
-        versions = CaseRowVersions()
         for look in looks:
             look.load_versions(answers, versions)
         return PlannedInSight(planned=planned, facts=facts, versions=versions)

@@ -194,6 +194,9 @@ class Placing:
                 PlannedRevision(moment=self.moment),
                 replace(answer, observation_id=said.statement_id, relationship=row),
             )
+        supports = tuple(support for support in supports if support.effective)
+        if not supports:
+            return self._kept(OutcomeKind.PENDING_EVIDENCE, "R4.3", "retired_evidence")
         placed = self._planned(view, statement, supports)
         changes = replace(
             placed, support_decisions=(*placed.support_decisions, *grants_of(placed.supports, self.caller.scopes))
@@ -269,6 +272,7 @@ class Placing:
             author=self.caller.profile_id,
             recorded_at=self.moment.at,
             authority=self._granted(indexes[0])[0],
+            effective=not fragment.retired,
             source_group=evidence.given.source_group,
             source_key=evidence.given.source_key,
             inherited_labels=fragment.inherited_labels,

@@ -98,6 +98,19 @@ class PlacementMessages:
             fragments=[self._fragment(one) for one in planned.fragments],
             entities=[self._entity(one) for one in planned.entities],
             relationships=[self._relationship(one) for one in planned.answers],
+            sources=[
+                placement_pb2.SourcePlacement(
+                    source_key=one.state.source_key,
+                    current_revision=one.state.current_revision,
+                    prior_revision=one.state.prior_revision or "",
+                    activated=one.is_new,
+                )
+                for one in planned.sources
+            ],
+            retired_fragments=sum(len(one.retired) for one in planned.revisions),
+            changed_relationships=sum(
+                len(change.changes.relationships) for one in planned.revisions for change in one.beside
+            ),
         )
 
     def _fragment(self, one: FragmentAnswer) -> placement_pb2.FragmentPlacement:

@@ -103,7 +103,13 @@ def fact_queries(caller: Caller, prepared: PreparedSubmission) -> FactQueries:
         origin_ids={origin for one in prepared.evidence for origin in one.given.derived_from_fragment_ids},
         conflict_ids={one.conflict_context.conflict_id for one in given if one.conflict_context is not None},
         target_ids={one.correction_target.relationship_id for one in given if one.correction_target is not None},
-        item_ids=set() if resolution is None else {resolution.item_id},
         source_groups={one.given.source_group for one in prepared.evidence if one.given.source_group},
         source_keys={one.given.source_key for one in prepared.evidence if one.given.source_key},
+        advanced_keys={
+            one.given.source_key
+            for one in prepared.evidence
+            if one.given.source_key and one.given.previous_source_revision
+        },
+        superseded_ids={named for one in prepared.evidence for named in one.given.supersedes_fragment_ids},
+        item_ids=set() if resolution is None else {resolution.item_id},
     )

@@ -25,11 +25,13 @@ from corrigenda_core.domain.placement_decisions import ObservationBinding
 from corrigenda_core.domain.predicates import Predicate
 from corrigenda_core.domain.relationships import CrossReference, Relationship
 from corrigenda_core.domain.slots import SlotView
-from corrigenda_core.domain.sources import SourceClaim
+from corrigenda_core.domain.sources import RetiredFragment, SourceClaim, SourceState
 from corrigenda_core.domain.submissions import EvidenceInput, ProposedRelationship, Submission
 from corrigenda_core.domain.time import Instant, Moment
 from corrigenda_core.policy.scanning import ScanResult
 from corrigenda_core.ports.providers import CitedBound, Finding
+
+from corrigenda_ingest.touched_slots import SlotChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +119,8 @@ class FragmentAnswer:
     """What became of an evidence item: a new fragment, or another occurrence of one that was there.
 
     ``authority`` (the claimed one), ``occurred_at``, ``inherited_labels`` and ``derived_from_fragment_ids`` are the
-    fragment's, not the item's: what counts is what the next reader finds.
+    fragment's, not the item's: what counts is what the next reader finds. A ``retired`` fragment supports nothing any
+    more, whoever submits its text again.
     """
 
     index: int
@@ -130,6 +133,7 @@ class FragmentAnswer:
     inherited_labels: tuple[str, ...] = ()
     derived_from_fragment_ids: tuple[FragmentId, ...] = ()
     released: bool = False
+    retired: bool = False
     notes: tuple[str, ...] = ()
     item: ReviewItem | None = None
 
@@ -192,11 +196,25 @@ class LaterVerdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedState:
+    """Where a source key stands after the submission.
+
+    ``prior_version`` is the version of its row before, ``None`` if there is none; ``is_new`` says whether this
+    submission made its revision current.
+    """
+
+    state: SourceState
+    prior_version: int | None
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRevision:
     """One revision of the commit: its moment, and what it changes of the slot that it was planned on.
 
     ``change_kind`` is what the ledger calls it. ``bindings`` say what waiting observations turned out to name,
-    ``verdicts`` what the verifier said of them, ``released`` which texts may be found from now on.
+    ``verdicts`` what the verifier said of them, ``released`` which texts may be found from now on. ``retired`` are the
+    fragments that support nothing any more, and ``beside`` what that changes, slot by slot.
     """
 
     moment: Moment
@@ -207,6 +225,14 @@ class PlannedRevision:
     bindings: tuple[ObservationBinding, ...] = ()
     verdicts: tuple[LaterVerdict, ...] = ()
     released: tuple[FragmentId, ...] = ()
+    retired: tuple[RetiredFragment, ...] = ()
+    beside: tuple[SlotChange, ...] = ()
+
+    @property
+    def slot_changes(self) -> tuple[SlotChange, ...]:
+        """What it changes, slot by slot."""
+        placed = () if self.before is None else (SlotChange(before=self.before, changes=self.changes),)
+        return (*placed, *self.beside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,4 +250,5 @@ class PlannedSubmission:
     answers: tuple[RelationshipAnswer, ...]
     verifier: str
     revisions: tuple[PlannedRevision, ...]
+    sources: tuple[PlannedState, ...] = ()
     resolution: ResolutionAnswer | None = None

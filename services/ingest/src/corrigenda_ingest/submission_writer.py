@@ -8,6 +8,7 @@ from corrigenda_core.domain.actors import Actor, ActorKind, Caller, KeyScope
 from corrigenda_core.domain.changes import OutcomeKind
 from corrigenda_core.domain.ids import EntityId, FragmentId, IdRange, StatementId
 from corrigenda_core.domain.items import ReviewItem
+from corrigenda_core.domain.sources import RetiredFragment
 from corrigenda_core.domain.submissions import EntityRef
 from corrigenda_core.domain.verification import VerificationVerdict
 from corrigenda_core.persistence import tables
@@ -15,13 +16,19 @@ from corrigenda_core.persistence.changes_writer import ChangesWriter
 from corrigenda_core.persistence.database import Unbounded
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
 from corrigenda_core.persistence.question_store import mention_columns
-from corrigenda_core.persistence.row_values import object_columns
+from corrigenda_core.persistence.row_values import actor_columns, object_columns
 from corrigenda_core.persistence.slot_store import CaseRowVersions
 from corrigenda_core.persistence.transaction import Transaction
 from corrigenda_core.policy.normalisation import decide_text_form
 from corrigenda_core.ports.providers import CitedBound, Finding
 
-from corrigenda_ingest.submission import BoundRelationship, EntityAnswer, FragmentAnswer, PlannedSubmission
+from corrigenda_ingest.submission import (
+    BoundRelationship,
+    EntityAnswer,
+    FragmentAnswer,
+    PlannedState,
+    PlannedSubmission,
+)
 
 
 class SubmissionWriter:
@@ -60,13 +67,12 @@ class SubmissionWriter:
                 raise RuntimeError(f"the plan was made for {revision.moment}, the clock gives out {moment}")
             if number == 0:
                 self._first_revision(result)
-            before = revision.before
-            self._changes.write(
-                revision.changes,
-                at=moment.at,
-                cases=() if before is None else before.cases,
-                predicate_version=None if before is None else before.predicate.version,
-            )
+            for fragment in revision.retired:
+                self._retired(fragment)
+            if revision.before is None:
+                self._changes.write(revision.changes, at=moment.at, cases=(), predicate_version=None)
+            for change in revision.slot_changes:
+                change.write(self._changes, moment)
             for item in revision.items:
                 self._changes.item(item)
             for binding in revision.bindings:
@@ -87,6 +93,8 @@ class SubmissionWriter:
         )
         for fragment in planned.fragments:
             self._fragment(fragment)
+        for source in planned.sources:
+            self._state(source)
         for entity in planned.entities:
             self._entity(entity)
         for number, bound in enumerate(planned.bound):
@@ -94,6 +102,35 @@ class SubmissionWriter:
         for item in self._items():
             self._changes.item(item)
         self._changes.refresh((one.fragment_id for one in planned.fragments if one.is_new), "fragment_stored")
+
+    def _state(self, planned: PlannedState) -> None:
+        """Where a source key stands, if this submission has moved it."""
+        if not planned.is_new:
+            return
+        state, prior = planned.state, planned.prior_version
+        self._transaction.put(
+            tables.source_states,
+            {
+                "source_key": state.source_key,
+                "version": 1 if prior is None else prior + 1,
+                "first_user": state.first_user,
+                "current_revision": state.current_revision,
+                "prior_revision": state.prior_revision,
+            },
+            prior,
+            ("current_revision", "prior_revision"),
+        )
+
+    def _retired(self, fragment: RetiredFragment) -> None:
+        self._transaction.insert(
+            tables.fragment_retirements,
+            {
+                "fragment_id": fragment.fragment_id,
+                "reason": fragment.reason,
+                "superseded_by": fragment.superseded_by,
+                **actor_columns(self._actor),
+            },
+        )
 
     def _items(self) -> Iterable[ReviewItem]:
         """Questions that the submission raises before any placement, each once."""

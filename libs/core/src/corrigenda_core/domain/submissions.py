@@ -21,7 +21,11 @@ from corrigenda_core.domain.verification import CitedSpan, Modality
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceInput:
-    """One piece of evidence as submitted; ``authority`` is what the author claims."""
+    """One piece of evidence as submitted (R2.2); ``authority`` is what the author claims.
+
+    ``source_key`` and ``source_revision`` stand together or not at all. ``confidence`` is stored and shown, and counts
+    for nothing.
+    """
 
     content: str
     source_type: SourceType

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from corrigenda_core.domain.cases import ConflictCase
@@ -32,7 +32,7 @@ from corrigenda_core.domain.predicates import (
     SupersessionBasis,
 )
 from corrigenda_core.domain.relationships import Relationship
-from corrigenda_core.domain.sources import RegisteredSource
+from corrigenda_core.domain.sources import FragmentSource, RegisteredSource, RetirementReason, SourceClaim
 from corrigenda_core.domain.team import TeamPolicy
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence.case_rows import case_of
@@ -40,7 +40,16 @@ from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import Query, load_sql
 from corrigenda_core.persistence.row_values import relationship_of
 from corrigenda_core.persistence.slot_store import item_of
-from corrigenda_core.persistence.source_store import registered_sources, source_of
+from corrigenda_core.persistence.source_store import (
+    StoredSourceState,
+    fragment_source_of,
+    fragments_of_current_revisions,
+    registered_sources,
+    slots_of_current_revisions,
+    source_of,
+    source_state_of,
+    source_states,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +73,23 @@ class StoredFragment:
     occurred_at: Instant | None
     recorded_at: Instant
     released: bool = False
+    retired: RetirementReason | None = None
 
     @property
     def is_quarantined(self) -> bool:
         """Whether it supports nothing, because nobody has released it."""
         return self.scan_verdict is ScanVerdict.QUARANTINED and not self.released
+
+    @property
+    def source(self) -> FragmentSource:
+        """Which source it is of."""
+        claim = SourceClaim(
+            author=self.author_id,
+            source_group=self.source_group,
+            source_key=self.source_key,
+            source_revision=self.source_revision,
+        )
+        return FragmentSource(fragment_id=self.fragment_id, claim=claim)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +97,10 @@ class SubmissionFacts:
     """Everything that the team knows of what one submission names.
 
     ``predicates`` is by the form of the phrase (`decide_predicate_key`); ``names`` how each candidate is shown.
-    ``asked_phrases`` are the caller's pending questions about unknown phrases, by their forms; ``registry`` holds the
-    entries in use that its evidence can be of.
+    ``asked_phrases`` are the caller's pending questions about unknown phrases, by their forms. ``registry`` holds the
+    entries in use that its evidence can be of, ``source_states`` where its source keys stand. ``leaving`` are the
+    fragments that lose their effect if the keys that it advances move on, ``touched`` the slots in which these, or
+    those that it names as superseded, support anything.
     """
 
     policy: TeamPolicy
@@ -89,9 +112,12 @@ class SubmissionFacts:
     origins: Mapping[FragmentId, StoredFragment]
     cases: Mapping[ConflictId, ConflictCase]
     targets: Mapping[RelationshipId, Relationship]
+    registry: tuple[RegisteredSource, ...]
+    source_states: Mapping[str, StoredSourceState]
+    leaving: tuple[FragmentSource, ...]
+    touched: Mapping[Slot, Predicate]
     items: Mapping[ItemId, ReviewItem]
     asked_phrases: Mapping[PredicateKey, ReviewItem]
-    registry: tuple[RegisteredSource, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,9 +133,11 @@ class FactQueries:
     origin_ids: Collection[FragmentId] = ()
     conflict_ids: Collection[ConflictId] = ()
     target_ids: Collection[RelationshipId] = ()
-    item_ids: Collection[ItemId] = ()
     source_groups: Collection[str] = ()
     source_keys: Collection[str] = ()
+    advanced_keys: Collection[str] = ()
+    superseded_ids: Collection[FragmentId] = ()
+    item_ids: Collection[ItemId] = ()
 
     def queries(self) -> list[Query]:
         """What to send, each under its own name."""
@@ -122,13 +150,24 @@ class FactQueries:
             sql.query("entity_names_for_mentions", **team, **profile, **mentions),
             sql.query("entity_contexts_for_mentions", **team, **mentions),
             sql.query("own_fragments", **team, **profile, hashes=sorted(self.content_hashes)),
-            sql.query("origin_fragments", **team, fragment_ids=sorted(self.origin_ids)),
+            sql.query("origin_fragments", **team, fragment_ids=sorted({*self.origin_ids, *self.superseded_ids})),
             sql.query("cases_by_id", **team, conflict_ids=sorted(self.conflict_ids)),
             sql.query("relationships_by_id", **team, relationship_ids=sorted(self.target_ids)),
+            *self._source_queries(),
             sql.query("items_by_id", **team, item_ids=sorted(self.item_ids)),
             sql.query("pending_phrases", **team, **profile, forms=sorted(self.forms)),
-            registered_sources(self.team_id, groups=self.source_groups, keys=self.source_keys),
         ]
+
+    def _source_queries(self) -> Iterator[Query]:
+        """What only a submission asks that names sources."""
+        if self.source_groups or self.source_keys:
+            yield registered_sources(self.team_id, groups=self.source_groups, keys=self.source_keys)
+        if self.source_keys:
+            yield source_states(self.team_id, self.source_keys)
+        if self.advanced_keys:
+            yield fragments_of_current_revisions(self.team_id, self.advanced_keys)
+        if self.advanced_keys or self.superseded_ids:
+            yield slots_of_current_revisions(self.team_id, self.advanced_keys, self.superseded_ids)
 
     def facts(self, answers: Mapping[str, list[Row]]) -> SubmissionFacts:
         """What the answers say."""
@@ -144,9 +183,12 @@ class FactQueries:
             origins={row["fragment_id"]: stored_fragment_of(row) for row in answers["origin_fragments"]},
             cases={row["conflict_id"]: case_of(row, ()) for row in answers["cases_by_id"]},
             targets={row["relationship_id"]: relationship_of(row) for row in answers["relationships_by_id"]},
+            registry=tuple(source_of(row) for row in answers.get("registered_sources", ())),
+            source_states={row["source_key"]: source_state_of(row) for row in answers.get("source_states_by_key", ())},
+            leaving=tuple(fragment_source_of(row) for row in answers.get("fragments_of_current_revisions", ())),
+            touched=dict(_touched(row) for row in answers.get("slots_of_current_revisions", ())),
             items={row["item_id"]: item_of(row, slot_of(row)) for row in answers["items_by_id"]},
             asked_phrases={row["form"]: item_of(row, slot_of(row)) for row in answers["pending_phrases"]},
-            registry=tuple(source_of(row) for row in answers["registered_sources"]),
         )
 
 
@@ -218,6 +260,12 @@ def predicate_of(row: Row) -> Predicate:
     )
 
 
+def _touched(row: Row) -> tuple[Slot, Predicate]:
+    """A slot with the current version of its predicate."""
+    predicate = predicate_of(row)
+    return Slot(subject_id=row["subject_id"], predicate=predicate.key, scope=row["scope"]), predicate
+
+
 def slot_of(row: Row) -> Slot | None:
     """The slot that an item asks about; one about a mention or a phrase has none."""
     if row["subject_id"] is None:
@@ -276,4 +324,5 @@ def stored_fragment_of(row: Row) -> StoredFragment:
         occurred_at=row["occurred_at"],
         recorded_at=row["recorded_at"],
         released=row["released"],
+        retired=None if row["retired"] is None else RetirementReason(row["retired"]),
     )

@@ -256,10 +256,17 @@ class Placement(_message.Message):
     FRAGMENTS_FIELD_NUMBER: _builtins.int
     ENTITIES_FIELD_NUMBER: _builtins.int
     RELATIONSHIPS_FIELD_NUMBER: _builtins.int
+    SOURCES_FIELD_NUMBER: _builtins.int
+    RETIRED_FRAGMENTS_FIELD_NUMBER: _builtins.int
+    CHANGED_RELATIONSHIPS_FIELD_NUMBER: _builtins.int
     ingest_id: _builtins.str
     """UUID of the submission."""
     revision: _builtins.int
     """The commit that recorded it."""
+    retired_fragments: _builtins.int
+    """Number of fragments, of any profile, that support nothing any more since this submission."""
+    changed_relationships: _builtins.int
+    """Number of relationships, of any owner, that got a new version because of that."""
     @_builtins.property
     def author(self) -> _actor_pb2.ProfileSummary:
         """Who submitted it."""
@@ -280,6 +287,10 @@ class Placement(_message.Message):
     def relationships(self) -> _containers.RepeatedCompositeFieldContainer[Global___RelationshipPlacement]:
         """One per relationship of the proposal, in the order of the request."""
 
+    @_builtins.property
+    def sources(self) -> _containers.RepeatedCompositeFieldContainer[Global___SourcePlacement]:
+        """One per source key that the evidence names."""
+
     def __init__(
         self,
         *,
@@ -290,14 +301,51 @@ class Placement(_message.Message):
         fragments: _abc.Iterable[Global___FragmentPlacement] | None = ...,
         entities: _abc.Iterable[Global___EntityPlacement] | None = ...,
         relationships: _abc.Iterable[Global___RelationshipPlacement] | None = ...,
+        sources: _abc.Iterable[Global___SourcePlacement] | None = ...,
+        retired_fragments: _builtins.int = ...,
+        changed_relationships: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "recorded_at", b"recorded_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "entities", b"entities", "fragments", b"fragments", "ingest_id", b"ingest_id", "recorded_at", b"recorded_at", "relationships", b"relationships", "revision", b"revision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "changed_relationships", b"changed_relationships", "entities", b"entities", "fragments", b"fragments", "ingest_id", b"ingest_id", "recorded_at", b"recorded_at", "relationships", b"relationships", "retired_fragments", b"retired_fragments", "revision", b"revision", "sources", b"sources"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Placement: _TypeAlias = Placement  # noqa: Y015
+
+@_typing.final
+class SourcePlacement(_message.Message):
+    """Where a source stands after the submission."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SOURCE_KEY_FIELD_NUMBER: _builtins.int
+    CURRENT_REVISION_FIELD_NUMBER: _builtins.int
+    PRIOR_REVISION_FIELD_NUMBER: _builtins.int
+    ACTIVATED_FIELD_NUMBER: _builtins.int
+    source_key: _builtins.str
+    """The key."""
+    current_revision: _builtins.str
+    """The revision that is current."""
+    prior_revision: _builtins.str
+    """What that took the place of. Empty: nothing."""
+    activated: _builtins.bool
+    """Whether this submission made it current."""
+    def __init__(
+        self,
+        *,
+        source_key: _builtins.str = ...,
+        current_revision: _builtins.str = ...,
+        prior_revision: _builtins.str = ...,
+        activated: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["activated", b"activated", "current_revision", b"current_revision", "prior_revision", b"prior_revision", "source_key", b"source_key"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SourcePlacement: _TypeAlias = SourcePlacement  # noqa: Y015
 
 @_typing.final
 class FragmentPlacement(_message.Message):

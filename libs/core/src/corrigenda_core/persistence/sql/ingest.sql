@@ -76,13 +76,16 @@ SELECT f.fragment_id, f.author_id, f.content_sha256, f.source_group, f.source_ke
        EXISTS (SELECT 1
                FROM review_items AS i
                WHERE i.team_id = f.team_id AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
-                 AND i.status = 'resolved' AND i.reason = 'release_quarantine') AS released
+                 AND i.status = 'resolved' AND i.reason = 'release_quarantine') AS released,
+       (SELECT r.reason
+        FROM fragment_retirements AS r
+        WHERE r.team_id = f.team_id AND r.fragment_id = f.fragment_id) AS retired
 FROM evidence_fragments AS f
 WHERE f.team_id = %(team_id)s AND f.author_id = %(profile_id)s AND f.content_sha256 = ANY(%(hashes)s)
 ORDER BY f.recorded_at, f.fragment_id;
 
 -- name: origin_fragments
--- purpose: the fragments that a text names as its origin, for the labels that it inherits
+-- purpose: the fragments that a text names as its origin or as superseded
 -- index: evidence_fragments_pkey
 -- lock: none
 SELECT f.fragment_id, f.author_id, f.content_sha256, f.source_group, f.source_key, f.source_revision, f.source_type,
@@ -91,7 +94,10 @@ SELECT f.fragment_id, f.author_id, f.content_sha256, f.source_group, f.source_ke
        EXISTS (SELECT 1
                FROM review_items AS i
                WHERE i.team_id = f.team_id AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
-                 AND i.status = 'resolved' AND i.reason = 'release_quarantine') AS released
+                 AND i.status = 'resolved' AND i.reason = 'release_quarantine') AS released,
+       (SELECT r.reason
+        FROM fragment_retirements AS r
+        WHERE r.team_id = f.team_id AND r.fragment_id = f.fragment_id) AS retired
 FROM evidence_fragments AS f
 WHERE f.team_id = %(team_id)s AND f.fragment_id = ANY(%(fragment_ids)s);
 
