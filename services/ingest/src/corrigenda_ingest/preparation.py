@@ -14,6 +14,7 @@ from corrigenda_core.domain.submissions import (
     ProposedRelationship,
     Submission,
 )
+from corrigenda_core.persistence.text_bands import text_bands
 from corrigenda_core.policy.normalisation import (
     decide_content_hash,
     decide_name_form,
@@ -61,11 +62,13 @@ def _unique(names: Iterable[str], field: str, attribute: str) -> frozenset[str]:
 def _evidence(item: EvidenceInput, field: str) -> PreparedEvidence:
     if "\0" in item.content:
         raise Refusal(Reason.INVALID_FIELD, f"{field}.content must not contain NUL", field=f"{field}.content")
+    normal_text = decide_text_form(item.content)
     return PreparedEvidence(
         given=item,
         content_sha256=hashlib.sha256(item.content.encode()).digest(),
         normal_sha256=bytes.fromhex(decide_content_hash(item.content)),
-        normal_text=decide_text_form(item.content),
+        normal_text=normal_text,
+        bands=text_bands(normal_text),
         scan=decide_scan(item.content),
     )
 

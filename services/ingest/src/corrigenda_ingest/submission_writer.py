@@ -13,7 +13,7 @@ from corrigenda_core.domain.verification import VerificationVerdict
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.changes_writer import ChangesWriter
 from corrigenda_core.persistence.database import Unbounded
-from corrigenda_core.persistence.ingest_store import SubmissionFacts
+from corrigenda_core.persistence.ingest_store import SubmissionFacts, insert_text_bands
 from corrigenda_core.persistence.row_values import object_columns
 from corrigenda_core.persistence.slot_store import CaseRowVersions
 from corrigenda_core.persistence.transaction import Transaction
@@ -76,6 +76,7 @@ class SubmissionWriter:
         )
         for fragment in planned.fragments:
             self._fragment(fragment)
+        self._bands()
         for entity in planned.entities:
             self._entity(entity)
         for number, bound in enumerate(planned.bound):
@@ -83,6 +84,13 @@ class SubmissionWriter:
         for item in self._items():
             self._changes.item(item)
         self._changes.refresh((one.fragment_id for one in planned.fragments if one.is_new), "fragment_stored")
+
+    def _bands(self) -> None:
+        new = [one for one in self._planned.fragments if one.is_new]
+        if new:
+            evidence = self._planned.prepared.evidence
+            bands = [(one.fragment_id, evidence[one.index].bands) for one in new]
+            self._transaction.execute(insert_text_bands(self._transaction.team_id, bands))
 
     def _items(self) -> Iterable[ReviewItem]:
         """Questions that the submission raises before any placement, each once."""

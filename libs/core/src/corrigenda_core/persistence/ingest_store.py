@@ -129,8 +129,8 @@ class FactQueries:
         )
 
 
-def slot_texts(team_id: TeamId, slot: Slot, *, name: str, shortest: int, longest: int) -> Query:
-    """Texts that speak in a slot, ``shortest`` to ``longest`` code points long; rows (fragment_id, content)."""
+def slot_texts(team_id: TeamId, slot: Slot, *, name: str, bands: Sequence[int]) -> Query:
+    """Texts that speak in a slot and share a band (`text_bands`); rows (fragment_id, content)."""
     statement = load_sql("ingest.sql")["slot_texts"]
     return Query(
         name=name,
@@ -140,9 +140,19 @@ def slot_texts(team_id: TeamId, slot: Slot, *, name: str, shortest: int, longest
             "subject_id": slot.subject_id,
             "predicate": slot.predicate,
             "scope": slot.scope,
-            "shortest": shortest,
-            "longest": longest,
+            "bands": list(bands),
         },
+    )
+
+
+def insert_text_bands(team_id: TeamId, bands: Sequence[tuple[FragmentId, Sequence[int]]]) -> Query:
+    """The INSERT of the bands of new fragments."""
+    rows = [(band, fragment_id) for fragment_id, of_text in bands for band in of_text]
+    return load_sql("ingest.sql").query(
+        "insert_text_bands",
+        team_id=team_id,
+        bands=[band for band, _ in rows],
+        fragment_ids=[fragment_id for _, fragment_id in rows],
     )
 
 
