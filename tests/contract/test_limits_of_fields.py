@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from corrigenda.admin.v1 import admin_service_pb2
+from corrigenda.admin.v1 import admin_service_pb2, source_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, submission_pb2
 from corrigenda.options.v1 import rules_pb2
 from corrigenda.recall.v1 import recall_service_pb2
@@ -14,6 +14,7 @@ SUBMISSION = submission_pb2.DESCRIPTOR.message_types_by_name
 INGEST = ingest_service_pb2.DESCRIPTOR.message_types_by_name
 RECALL = recall_service_pb2.DESCRIPTOR.message_types_by_name
 ADMIN = admin_service_pb2.DESCRIPTOR.message_types_by_name
+SOURCE = source_pb2.DESCRIPTOR.message_types_by_name
 
 # Where each bound stands in the protos: message, field, and which part of the field ("", "items", "keys").
 BOUNDS = [
@@ -56,6 +57,11 @@ BOUNDS = [
     ("review_period", ADMIN["UpdateTeamPolicyRequest"], "review_period_days", ""),
     ("review_start", ADMIN["UpdateTeamPolicyRequest"], "review_start_minute", ""),
     ("key_overlap", ADMIN["RotateKeyRequest"], "overlap_seconds", ""),
+    ("source_group", SOURCE["SourceDefinition"], "source_group", ""),
+    ("source_key", SOURCE["SourceDefinition"], "source_key", ""),
+    ("speakers_per_source", SOURCE["SourceDefinition"], "speaker_profile_ids", ""),
+    ("predicates_per_source", SOURCE["SourceDefinition"], "authoritative_for", ""),
+    ("predicate_key", SOURCE["SourceDefinition"], "authoritative_for", "items"),
 ]
 
 GREATEST = {Unit.ITEMS: "max_items", Unit.BYTES: "max_bytes", Unit.CODE_POINTS: "max_code_points"}

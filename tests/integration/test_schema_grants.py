@@ -23,8 +23,9 @@ EVERYTHING = {*metadata.tables, "alembic_version"}
 KNOWLEDGE = named(
     "carriages case_evaluations case_events case_lease case_members case_members_history case_positions "
     "case_positions_history conflict_cases conflict_cases_history cross_references decisions entities entity_contexts "
-    "entity_names evidence_fragments ledger observations predicate_aliases predicates predicates_history profiles "
-    "reference_decisions relationships relationships_history review_items review_items_history statements "
+    "entity_names evidence_fragments fragment_retirements ledger observations predicate_aliases predicates "
+    "predicates_history profiles reference_decisions relationships relationships_history review_items "
+    "review_items_history source_states source_states_history sources sources_history statements "
     "support_decisions supports team_clock teams timeline_decisions transitions verification_events"
 )
 EVERY_SERVICE = {"alembic_version", "team_clock", "teams"}
@@ -52,10 +53,10 @@ SELECT = {
 INSERT = {
     "corrigenda_ingest": named(
         "api_keys carriages case_events case_lease case_members case_positions conflict_cases cross_references "
-        "decisions entities entity_contexts entity_names evidence_fragments evidence_occurrences idempotency_records "
-        "ingests ledger observations predicate_aliases predicates profiles reference_decisions relationships "
-        "review_items search_refresh_intents statements support_decisions supports text_bands timeline_decisions "
-        "transitions verification_events"
+        "decisions entities entity_contexts entity_names evidence_fragments evidence_occurrences "
+        "fragment_retirements idempotency_records ingests ledger observations predicate_aliases predicates "
+        "profiles reference_decisions relationships review_items search_refresh_intents source_states sources "
+        "statements support_decisions supports text_bands timeline_decisions transitions verification_events"
     ),
     "corrigenda_conflict": named(
         "carriages case_events case_lease case_members case_positions conflict_cases cross_references decisions "
@@ -93,6 +94,10 @@ UPDATE = {
     ("corrigenda_ingest", "profiles"): "name recorded_at revision",
     ("corrigenda_ingest", "relationships"): ROW,
     ("corrigenda_ingest", "review_items"): ITEM,
+    ("corrigenda_ingest", "source_states"): "current_revision prior_revision recorded_at revision version",
+    ("corrigenda_ingest", "sources"): (
+        "authoritative_for authoritative_for_all lifecycle record recorded_at revision speakers version"
+    ),
     ("corrigenda_ingest", "team_clock"): CLOCK,
     ("corrigenda_ingest", "teams"): (
         "clock_mode driven_now name opened_at recorded_at review_period_days review_start_minute revision time_zone "

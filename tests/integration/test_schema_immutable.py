@@ -25,6 +25,7 @@ IMMUTABLE = {
     "entity_names",
     "evidence_fragments",
     "evidence_occurrences",
+    "fragment_retirements",
     "idempotency_records",
     "ingests",
     "ledger",

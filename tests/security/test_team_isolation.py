@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 import psycopg
 import pytest
-from corrigenda.admin.v1 import admin_service_pb2
+from corrigenda.admin.v1 import admin_service_pb2, source_pb2
 from corrigenda.conflict.v1 import conflict_service_pb2, resolution_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2
@@ -156,6 +156,13 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
             ids.key,
             lambda one: admin_service_pb2.RotateKeyRequest(idempotency_key="fixed", key_id=one),
         ),
+        "RegisterSource": (
+            ids.profile,
+            lambda one: admin_service_pb2.RegisterSourceRequest(
+                idempotency_key="fixed",
+                definition=source_pb2.SourceDefinition(source_group="crm", speaker_profile_ids=[one]),
+            ),
+        ),
         "RevokeKey": (
             ids.key,
             lambda one: admin_service_pb2.RevokeKeyRequest(idempotency_key="fixed", key_id=one),
@@ -171,9 +178,11 @@ WITHOUT_IDS: dict[str, Callable[[], Message]] = {
     "ListReviewRuns": lambda: conflict_service_pb2.ListReviewRunsRequest(),
     "Recall": lambda: recall_service_pb2.RecallRequest(query=f"production deploys from {CANARY}"),
     "ListPredicates": lambda: recall_service_pb2.ListPredicatesRequest(),
+    "ListChanges": lambda: recall_service_pb2.ListChangesRequest(),
     "GetTeam": lambda: admin_service_pb2.GetTeamRequest(),
     "UpdateTeamPolicy": lambda: admin_service_pb2.UpdateTeamPolicyRequest(idempotency_key="2", review_period_days=3),
     "CreateProfile": lambda: admin_service_pb2.CreateProfileRequest(idempotency_key="mine 3", name="A2"),
+    "ListSources": lambda: admin_service_pb2.ListSourcesRequest(),
     "ListProfiles": lambda: admin_service_pb2.ListProfilesRequest(),
     "ListKeys": lambda: admin_service_pb2.ListKeysRequest(include_ended=True),
     "ListAlerts": lambda: admin_service_pb2.ListAlertsRequest(),
@@ -198,10 +207,17 @@ SERVICES = {
 
 
 async def call(client: Any, name: str, request: Message) -> Message:
+    """The answer; of a stream, which a caller who does not follow reads to its end, all messages as one."""
     method = name.partition(",")[0]
-    (area,) = [area for area, service in SERVICES.items() if method in service.methods_by_name]
-    answer: Message = await getattr(getattr(client, area), method)(request)
-    return answer
+    ((area, service),) = [(area, service) for area, service in SERVICES.items() if method in service.methods_by_name]
+    answered = getattr(getattr(client, area), method)(request)
+    if not service.methods_by_name[method].server_streaming:
+        answer: Message = await answered
+        return answer
+    first: Message = await answered.read()
+    async for more in answered:
+        first.MergeFrom(more)
+    return first
 
 
 def everything_of(stack: Stack, team_id: str) -> dict[str, list[str]]:

@@ -31,7 +31,7 @@ from corrigenda_core.domain.team import TeamPolicy
 from corrigenda_core.domain.time import ClosedToNothing, Instant, Interval, Moment, TimeBasis, WholeInterval
 from corrigenda_core.policy.case_effects import may_answer_case, plan_case_effects
 from corrigenda_core.policy.case_questions import decide_question
-from corrigenda_core.policy.case_review import ReviewPlan, plan_case_alert, plan_case_review
+from corrigenda_core.policy.case_review import ReviewPlan, decide_staying, plan_case_alert, plan_case_review
 from corrigenda_core.policy.references import plan_references
 from hypothesis import given
 from hypothesis import strategies as st
@@ -409,6 +409,17 @@ def test_a_member_at_a_later_version_makes_a_version_of_its_case() -> None:
     assert (followed.status, followed.version) == (CaseStatus.OPEN, case.version + 1)
     versions = {m.relationship_id: m.version for position in followed.positions for m in position.members}
     assert versions == {"r1": 1, "r2": 2, "r3": 1}
+
+
+@pytest.mark.rule("R7.20")
+def test_who_has_ended_by_an_instant_is_not_among_those_who_stay() -> None:
+    ended = row("r1", "a", "main", end=day("06-04"))
+    rows = [ended, RELEASE, ANSWER]
+    case = opened(view(rows))
+    for at, members in ((NOW, [1, 2]), (day("06-04"), [0, 2])):
+        staying = decide_staying(case_view(view(rows), case), at)
+        assert [len(position.members) for position in staying.case.positions] == members
+        assert [position.key for position in staying.case.positions] == [position.key for position in case.positions]
 
 
 @pytest.mark.rule("R7.18")

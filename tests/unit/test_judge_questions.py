@@ -73,6 +73,8 @@ def test_the_earliest_start_and_the_latest_end_of_a_row_are_shown() -> None:
         ([(1300, 1310), (1000, 1010)], [(1000 - SURROUNDING_CODE_POINTS, 1310 + SURROUNDING_CODE_POINTS)]),
         ([(300, 310), (2000, 2010)], [(60, 550), (1760, 2250)]),
         ([(0, 3000)], [(0, EXCERPT_CODE_POINTS)]),
+        # A passage that the text does not have (it may be a tombstone by now) shows nothing.
+        ([(5000, 5010)], []),
     ],
 )
 def test_cited_passages_come_with_their_surroundings(
@@ -112,6 +114,20 @@ def other(number: int, **more: object) -> Relationship:
         "validity": Interval(start=day("1 Mar"), end=day("1 Apr")),
     }
     return replace(row, **(given | more))
+
+
+@pytest.mark.parametrize(
+    ("validity", "told"),
+    [
+        (Interval(start=day("1 Mar")), " from 2026-03-01T00:00:00+00:00"),
+        (Interval(end=day("1 Mar")), " until 2026-03-01T00:00:00+00:00"),
+    ],
+)
+def test_an_end_that_nobody_knows_is_not_told(validity: Interval, told: str) -> None:
+    slot = held("gold", "silver")
+    others = [other(1, validity=validity)]
+    question = plan_judge_question(slot.view, slot.item(), texts={}, names=NAMES, others=others)
+    assert question.others == (f"the account paid by 1 EUR (eu){told}",)
 
 
 def test_a_few_other_living_statements_are_told_in_words() -> None:

@@ -46,6 +46,11 @@ AGREED = """
     metadata_key                       code_points  1  64
     metadata_value                     code_points  0  512
     stream_items_per_transaction       items        1  100
+    speakers_per_source                items        0  100
+    predicates_per_source              items        0  200
+    predicate_key                      code_points  1  64
+    slots_per_source_change            items        0  500
+    supports_per_source_change         items        0  10000
     query                              code_points  1  512
     recall_limit                       results      1  50
     positions_shown                    results      0  10

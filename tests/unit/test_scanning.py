@@ -222,6 +222,8 @@ def test_a_phrase_stays_within_one_sentence_and_its_gap() -> None:
     assert decide_scan("Ignore the line\n\nPrevious instructions were fine.").verdict is PASS
     assert decide_scan("Ignore one two three previous one two three instructions").verdict is QUARANTINED
     assert decide_scan("Ignore one two three four previous instructions").verdict is PASS
+    assert decide_scan("Pretend so so so so so unrestricted").verdict is QUARANTINED
+    assert decide_scan("Pretend so so so so so so unrestricted").verdict is PASS
     # Any chain of steps that are close enough will do, whatever else fits a step.
     assert decide_scan("Ignore previous a b earlier c d instructions").verdict is QUARANTINED
 

@@ -1,6 +1,7 @@
 """The terms of full-text search: a table of texts."""
 
 import pytest
+from corrigenda_core.policy.limits import decide_limit
 from corrigenda_core.policy.scripts import is_unspaced
 from corrigenda_core.policy.search_terms import (
     MAX_COMPOUND_PARTS,
@@ -83,3 +84,7 @@ def test_scripts_with_word_breaks(character: str) -> None:
 @pytest.mark.parametrize("character", ["ก", "ລ", "ခ", "ខ", "あ", "ア", "ｱ", "京", "𠀀"])
 def test_scripts_without_word_breaks(character: str) -> None:
     assert is_unspaced(character)
+
+
+def test_the_longest_evidence_is_read_whole() -> None:
+    assert decide_limit("content").greatest == MAX_TEXT_CODE_POINTS

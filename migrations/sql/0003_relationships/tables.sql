@@ -446,7 +446,7 @@ CREATE TABLE support_decisions (
 );
 
 COMMENT ON TABLE support_decisions IS 'Append-only switch of a support, with the authority granted; the last one counts.';
-COMMENT ON COLUMN support_decisions.granted_by_key IS 'only the key''s own permission granted it: no registry change takes it away';
+COMMENT ON COLUMN support_decisions.granted_by_key IS 'the key''s own permission granted it: no registry change takes it away';
 
 ALTER TABLE cross_references ADD CONSTRAINT cross_references_team_id_decision_id_fkey FOREIGN KEY(team_id, decision_id) REFERENCES decisions (team_id, decision_id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE cross_references ADD CONSTRAINT cross_references_team_id_source_id_fkey FOREIGN KEY(team_id, source_id) REFERENCES relationships (team_id, relationship_id) DEFERRABLE INITIALLY DEFERRED;

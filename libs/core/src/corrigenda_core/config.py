@@ -48,6 +48,12 @@ class VerifierChoice(StrEnum):
     LOCAL = "local"
 
 
+class ExtractorChoice(StrEnum):
+    """The extractors to choose from."""
+
+    LOCAL = "local"
+
+
 class JudgeChoice(StrEnum):
     """The judges to choose from."""
 
@@ -135,6 +141,23 @@ class VerifierSettings(BaseSettings):
     )
     verifier_retries: int = Field(
         default=3, ge=0, le=3, description="How often the verifier is asked again after an unusable answer."
+    )
+
+
+class ExtractorSettings(BaseSettings):
+    """Which extractor a process uses."""
+
+    model_config = ProcessSettings.model_config
+
+    extractor: ExtractorChoice = Field(
+        default=ExtractorChoice.LOCAL,
+        description="What proposes what evidence says if its author does not: local (by rule, no model).",
+    )
+    extractor_timeout_seconds: float = Field(
+        default=10.0, gt=0.0, le=120.0, description="How long one call of the extractor may take."
+    )
+    extractor_retries: int = Field(
+        default=1, ge=0, le=3, description="How often the extractor is asked again after an unusable answer."
     )
 
 

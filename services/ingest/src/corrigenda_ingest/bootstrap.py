@@ -18,9 +18,11 @@ from corrigenda_ingest.use_cases.get_placement import GetPlacement
 from corrigenda_ingest.use_cases.keys import Keys
 from corrigenda_ingest.use_cases.list_alerts import ListAlerts
 from corrigenda_ingest.use_cases.list_keys import ListKeys
+from corrigenda_ingest.use_cases.list_sources import ListSources
 from corrigenda_ingest.use_cases.preflight_remember import PreflightRemember
 from corrigenda_ingest.use_cases.profiles import Profiles
 from corrigenda_ingest.use_cases.register_predicate import RegisterPredicate
+from corrigenda_ingest.use_cases.register_source import RegisterSource
 from corrigenda_ingest.use_cases.remember import Remember
 from corrigenda_ingest.use_cases.teams import Teams
 from corrigenda_ingest.verification_tokens import VerificationTokens
@@ -51,6 +53,8 @@ def bindings(foundation: Foundation, settings: IngestSettings, authenticator: Au
             forget=authenticator.forget,
         ),
         list_keys=ListKeys(reader=foundation.reader, page_tokens=tokens, now=foundation.now),
+        register_source=RegisterSource(administration=administration),
+        list_sources=ListSources(reader=foundation.reader, page_tokens=tokens),
         register_predicate=RegisterPredicate(administration=administration),
         list_alerts=ListAlerts(reader=foundation.reader, page_tokens=tokens),
     )

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from corrigenda_core.domain.evidence import ScanVerdict, Support
 from corrigenda_core.domain.ids import FragmentId, IdRange, IngestId, ItemId, ProfileId, SupportId
 from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
 from corrigenda_core.domain.objects import Slot
-from corrigenda_core.domain.sources import SourceClaim
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence.ingest_store import StoredFragment, SubmissionFacts
-from corrigenda_core.policy.authority import decide_source_type
+from corrigenda_core.policy.authority import decide_registered_labels, decide_source_type
 from corrigenda_core.policy.independence import decide_inherited_labels, decide_labels, decide_near_duplicates
 from corrigenda_core.policy.normalisation import decide_text_form
 
 from corrigenda_ingest.submission import BoundRelationship, FragmentAnswer, PreparedEvidence, PreparedSubmission
+
+NOTE_AUTHOR_COUNTS = "author_counts_as_group"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +48,11 @@ class FragmentPlanner:
         self, number: int, evidence: PreparedEvidence, stored: StoredFragment | None, first: FragmentAnswer | None
     ) -> FragmentAnswer:
         """One item; ``stored`` is the team's fragment of the same text, ``first`` the answer of an earlier item."""
-        claim = SourceClaim(author=self.author_id, source_group=evidence.given.source_group)
-        source_type, note = decide_source_type(evidence.given.source_type, claim, ())
-        notes = (note,) if note else ()
+        claim = evidence.claim(self.author_id)
+        source_type, note = decide_source_type(evidence.given.source_type, claim, self.facts.registry)
+        # Without origins, all that a text inherits is its author's own label.
+        counts_as_author = bool(self._inherited_labels(evidence, ()))
+        notes = tuple(one for one in (note, NOTE_AUTHOR_COUNTS if counts_as_author else "") if one)
         if first is not None:
             return replace(first, index=number, is_new=False, source_type=source_type, notes=notes, item=None)
         if stored is not None:
@@ -57,7 +60,8 @@ class FragmentPlanner:
                 index=number,
                 fragment_id=stored.fragment_id,
                 is_new=False,
-                source_type=source_type,
+                source_type=stored.source_type,
+                authority=stored.claimed_authority,
                 scan=evidence.scan,
                 occurred_at=stored.occurred_at,
                 inherited_labels=stored.inherited_labels,
@@ -70,9 +74,10 @@ class FragmentPlanner:
             fragment_id=fragment_id,
             is_new=True,
             source_type=source_type,
+            authority=evidence.given.authority,
             scan=evidence.scan,
             occurred_at=evidence.given.occurred_at,
-            inherited_labels=self._inherited_labels(evidence),
+            inherited_labels=self._inherited_labels(evidence, evidence.given.derived_from_fragment_ids),
             derived_from_fragment_ids=evidence.given.derived_from_fragment_ids,
             notes=notes,
             item=self._quarantine_item(number, fragment_id, evidence),
@@ -113,15 +118,15 @@ class FragmentPlanner:
             found[index] |= set(decide_near_duplicates(evidence.normal_text, before)) - {fragments[index].fragment_id}
         return tuple(tuple(sorted(one)) for one in found)
 
-    def _inherited_labels(self, evidence: PreparedEvidence) -> tuple[str, ...]:
+    def _inherited_labels(self, evidence: PreparedEvidence, origin_ids: Iterable[FragmentId]) -> tuple[str, ...]:
         """The labels of independence that an item inherits from its author and its origins."""
-        origins = (self.facts.origins[fragment_id] for fragment_id in evidence.given.derived_from_fragment_ids)
+        origins = (self.facts.origins[fragment_id] for fragment_id in origin_ids)
         return decide_inherited_labels(
             author=self.author_id,
             source_group=evidence.given.source_group,
             source_key=evidence.given.source_key,
             trusts_declared_groups=self.facts.policy.trusts_declared_groups,
-            registered_labels=frozenset(),
+            registered_labels=decide_registered_labels(self.author_id, self.facts.registry),
             origin_labels=[label for origin in origins for label in _labels(origin)],
         )
 

@@ -19,9 +19,11 @@ from corrigenda_ingest.use_cases.get_placement import GetPlacement
 from corrigenda_ingest.use_cases.keys import Keys
 from corrigenda_ingest.use_cases.list_alerts import ListAlerts
 from corrigenda_ingest.use_cases.list_keys import ListKeys
+from corrigenda_ingest.use_cases.list_sources import ListSources
 from corrigenda_ingest.use_cases.preflight_remember import PreflightRemember
 from corrigenda_ingest.use_cases.profiles import Profiles
 from corrigenda_ingest.use_cases.register_predicate import RegisterPredicate
+from corrigenda_ingest.use_cases.register_source import RegisterSource
 from corrigenda_ingest.use_cases.remember import Remember
 from corrigenda_ingest.use_cases.teams import Teams
 
@@ -77,6 +79,8 @@ class AdminHandlers(admin_service_pb2_grpc.AdminServiceServicer):
     profiles: Profiles
     keys: Keys
     list_keys: ListKeys
+    register_source: RegisterSource
+    list_sources: ListSources
     register_predicate: RegisterPredicate
     list_alerts: ListAlerts
 
@@ -113,6 +117,14 @@ class AdminHandlers(admin_service_pb2_grpc.AdminServiceServicer):
     async def ListKeys(self, request: admin.ListKeysRequest, context: Any) -> admin.ListKeysResponse:
         """A page of keys."""
         return await self.list_keys(current_call().caller, request, _deadline())
+
+    async def RegisterSource(self, request: admin.RegisterSourceRequest, context: Any) -> admin.RegisterSourceResponse:
+        """Registers a version of a source."""
+        return (await self.register_source(current_call().caller, request, _deadline())).value
+
+    async def ListSources(self, request: admin.ListSourcesRequest, context: Any) -> admin.ListSourcesResponse:
+        """A page of the source registry."""
+        return await self.list_sources(current_call().caller, request, _deadline())
 
     async def RegisterPredicate(
         self, request: admin.RegisterPredicateRequest, context: Any

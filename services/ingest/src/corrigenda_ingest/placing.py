@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from corrigenda_core.domain.actors import Actor, ActorKind, Caller
+from corrigenda_core.domain.actors import Actor, ActorKind, Caller, KeyScope
 from corrigenda_core.domain.cases import ConflictCase
 from corrigenda_core.domain.changes import CaseEffect, Changes, OutcomeKind, PlacementOutcome
 from corrigenda_core.domain.errors import Refusal
@@ -33,7 +33,6 @@ from corrigenda_core.domain.objects import Object, Slot
 from corrigenda_core.domain.predicates import Predicate
 from corrigenda_core.domain.relationships import Relationship, Statement
 from corrigenda_core.domain.slots import PlanContext, SlotView
-from corrigenda_core.domain.sources import SourceClaim
 from corrigenda_core.domain.submissions import CorrectionTarget
 from corrigenda_core.domain.time import Moment, Side
 from corrigenda_core.domain.verification import Modality, VerificationVerdict
@@ -180,7 +179,9 @@ class Placing:
                 replace(answer, observation_id=said.statement_id, relationship=row),
             )
         placed = self._planned(view, statement, supports)
-        changes = replace(placed, support_decisions=(*placed.support_decisions, *_grants(placed.supports)))
+        changes = replace(
+            placed, support_decisions=(*placed.support_decisions, *_grants(placed.supports, self.caller.scopes))
+        )
         return (
             PlannedRevision(moment=self.moment, before=view, changes=changes),
             self._placed_answer(view, changes, supports),
@@ -251,7 +252,7 @@ class Placing:
             fragment_id=fragment.fragment_id,
             author=self.caller.profile_id,
             recorded_at=self.moment.at,
-            authority=self._granted(evidence)[0],
+            authority=self._granted(indexes[0])[0],
             source_group=evidence.given.source_group,
             source_key=evidence.given.source_key,
             inherited_labels=fragment.inherited_labels,
@@ -264,12 +265,13 @@ class Placing:
             spans=tuple(dict.fromkeys(cited)),
         )
 
-    def _granted(self, evidence: PreparedEvidence) -> tuple[Authority, str]:
+    def _granted(self, index: int) -> tuple[Authority, str]:
+        """What the text of one item is worth here, by what its fragment claims."""
         granted = decide_authority(
-            evidence.given.authority,
+            self.fragments[index].authority,
             predicate=self._predicate.key,
-            claim=SourceClaim(author=self.caller.profile_id, source_group=evidence.given.source_group),
-            registry=(),
+            claim=self.evidence[index].claim(self.caller.profile_id),
+            registry=self.facts.registry,
             scopes=self.caller.scopes,
         )
         return granted.authority, granted.note
@@ -303,18 +305,18 @@ class Placing:
         )
 
     def _granted_note(self, index: int) -> str:
-        return self._granted(self.evidence[index])[1]
+        return self._granted(index)[1]
 
 
-def _grants(supports: Sequence[Support]) -> tuple[SupportDecision, ...]:
-    """The decisions that switch new supports on; without a registry, only a key can have made one authoritative."""
+def _grants(supports: Sequence[Support], scopes: Collection[KeyScope]) -> tuple[SupportDecision, ...]:
+    """The decisions that switch new supports on; what the key may assert by itself no registry takes away."""
     return tuple(
         SupportDecision(
             support_id=support.support_id,
             kind=SupportDecisionKind.GRANT,
             authority=support.authority,
             reason="entailed",
-            granted_by_key=support.authority is Authority.AUTHORITATIVE,
+            granted_by_key=support.authority is Authority.AUTHORITATIVE and KeyScope.ASSERT_AUTHORITY in scopes,
         )
         for support in supports
     )

@@ -11,6 +11,7 @@ from corrigenda_core.domain.objects import Object, Slot
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.domain.verification import Modality
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
+from corrigenda_core.policy.authority import may_use_source
 from corrigenda_core.policy.case_effects import may_answer_case
 from corrigenda_core.policy.case_keys import decide_set_key
 
@@ -27,6 +28,7 @@ def require_all(
     """
     require_origins(prepared, facts)
     require_question(prepared, bound, facts)
+    require_sources(prepared, facts, owner_id=owner_id)
     for one in bound:
         require_answerable(one, facts)
         require_target(one, facts, owner_id=owner_id)
@@ -72,6 +74,25 @@ def require_question(prepared: PreparedSubmission, bound: Sequence[BoundRelation
         raise Refusal(
             Reason.INVALID_FIELD, "a merge has a statement that corrects nothing else", field=sentence.prepared.field
         )
+
+
+def require_sources(prepared: PreparedSubmission, facts: SubmissionFacts, *, owner_id: ProfileId) -> None:
+    """The author may speak for every group and key that its texts name.
+
+    Raises:
+        Refusal: SOURCE_NOT_ALLOWED.
+    """
+    for number, evidence in enumerate(prepared.evidence):
+        try:
+            may_use_source(evidence.claim(owner_id), facts.registry, None)
+        except Refusal as refusal:
+            # The policy knows the claim, and not where in the request it stands.
+            raise Refusal(
+                refusal.reason,
+                refusal.message,
+                field=f"evidence[{number}].{refusal.field}",
+                metadata=refusal.metadata,
+            ) from refusal
 
 
 def require_answerable(bound: BoundRelationship, facts: SubmissionFacts) -> None:

@@ -80,4 +80,6 @@ def fact_queries(caller: Caller, prepared: PreparedSubmission) -> FactQueries:
         conflict_ids={one.conflict_context.conflict_id for one in given if one.conflict_context is not None},
         target_ids={one.correction_target.relationship_id for one in given if one.correction_target is not None},
         item_ids=set() if resolution is None else {resolution.item_id},
+        source_groups={one.given.source_group for one in prepared.evidence if one.given.source_group},
+        source_keys={one.given.source_key for one in prepared.evidence if one.given.source_key},
     )

@@ -14,6 +14,7 @@ from corrigenda_core.domain.ids import (
     FragmentId,
     IngestId,
     PredicateKey,
+    ProfileId,
     ProposalId,
     RelationshipId,
     StatementId,
@@ -23,6 +24,7 @@ from corrigenda_core.domain.objects import Object, Slot
 from corrigenda_core.domain.predicates import Predicate
 from corrigenda_core.domain.relationships import CrossReference, Relationship
 from corrigenda_core.domain.slots import SlotView
+from corrigenda_core.domain.sources import SourceClaim
 from corrigenda_core.domain.submissions import EvidenceInput, ProposedRelationship, Submission
 from corrigenda_core.domain.time import Instant, Moment
 from corrigenda_core.policy.scanning import ScanResult
@@ -42,6 +44,16 @@ class PreparedEvidence:
     normal_text: str
     bands: tuple[int, ...]
     scan: ScanResult
+
+    def claim(self, author: ProfileId) -> SourceClaim:
+        """Where its author says that it comes from."""
+        return SourceClaim(
+            author=author,
+            source_group=self.given.source_group,
+            source_key=self.given.source_key,
+            source_revision=self.given.source_revision,
+            previous_source_revision=self.given.previous_source_revision,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,14 +119,15 @@ class BoundRelationship:
 class FragmentAnswer:
     """What became of an evidence item: a new fragment, or another occurrence of one that was there.
 
-    ``occurred_at``, ``inherited_labels`` and ``derived_from_fragment_ids`` are the fragment's, not the item's: what
-    counts is what the next reader finds.
+    ``authority`` (the claimed one), ``occurred_at``, ``inherited_labels`` and ``derived_from_fragment_ids`` are the
+    fragment's, not the item's: what counts is what the next reader finds.
     """
 
     index: int
     fragment_id: FragmentId
     is_new: bool
     source_type: SourceType
+    authority: Authority
     scan: ScanResult
     occurred_at: Instant | None = None
     inherited_labels: tuple[str, ...] = ()

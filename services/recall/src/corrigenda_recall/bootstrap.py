@@ -12,6 +12,7 @@ from corrigenda_core.serving import Foundation, open_foundation, page_tokens, se
 
 from corrigenda_recall.config import RecallSettings
 from corrigenda_recall.handlers import RecallHandlers
+from corrigenda_recall.use_cases.list_changes import ListChanges
 from corrigenda_recall.use_cases.list_predicates import ListPredicates
 from corrigenda_recall.use_cases.recall import Recall
 from corrigenda_recall.use_cases.trace import Trace
@@ -28,6 +29,7 @@ def bindings(foundation: Foundation, settings: RecallSettings, embedder: Embedde
         ),
         trace=Trace(reader=foundation.reader, page_tokens=tokens),
         list_predicates=ListPredicates(reader=foundation.reader, page_tokens=tokens),
+        list_changes=ListChanges(reader=foundation.reader),
     )
     return [
         ServiceBinding(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from corrigenda_core.rpc.calls import current_call
 
 from corrigenda_recall.recall_responses import RecallMessages
 from corrigenda_recall.requests import recall_question_of
+from corrigenda_recall.use_cases.list_changes import ListChanges
 from corrigenda_recall.use_cases.list_predicates import ListPredicates
 from corrigenda_recall.use_cases.recall import Recall
 from corrigenda_recall.use_cases.trace import Trace
@@ -28,6 +30,7 @@ class RecallHandlers(recall_service_pb2_grpc.RecallServiceServicer):
     recall: Recall
     trace: Trace
     list_predicates: ListPredicates
+    list_changes: ListChanges
 
     async def Recall(self, request: messages.RecallRequest, context: Any) -> messages.RecallResponse:
         """Searches the evidence of the team."""
@@ -43,3 +46,11 @@ class RecallHandlers(recall_service_pb2_grpc.RecallServiceServicer):
     ) -> messages.ListPredicatesResponse:
         """The predicates of the team."""
         return await self.list_predicates(current_call().caller, request, _deadline())
+
+    async def ListChanges(
+        self, request: messages.ListChangesRequest, context: Any
+    ) -> AsyncIterator[messages.ListChangesResponse]:
+        """Committed revisions, and those to come."""
+        call = current_call()
+        async for answer in self.list_changes(call.caller, request, _deadline(), call.stopping):
+            yield answer

@@ -8,7 +8,6 @@ from datetime import datetime
 
 from corrigenda.recall.v1 import recall_service_pb2, trace_pb2
 from corrigenda.type.v1 import actor_pb2, relationship_pb2, time_pb2
-from corrigenda_core.domain.actors import ActorKind
 from corrigenda_core.domain.cases import ConflictCase
 from corrigenda_core.domain.entities import EntityName
 from corrigenda_core.domain.evidence import Authority, SupportDecisionKind
@@ -21,10 +20,10 @@ from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.row_values import basis_of, is_switched_on, spans_of, validity_of
 from corrigenda_core.persistence.shown_store import shown_fragment_of
 from corrigenda_core.persistence.trace_store import LineageEdge
+from corrigenda_core.rpc.actor_messages import actor_message
 from corrigenda_core.rpc.case_words import case_question, key_label, position_label
 from corrigenda_core.rpc.convert import timestamp_of, timestamp_or_none, validity_message
 from corrigenda_core.rpc.enums import (
-    ACTOR_KIND,
     AUTHORITY,
     BOUND_SIDE,
     CASE_STATUS,
@@ -221,7 +220,7 @@ def _support_decision(row: Row) -> trace_pb2.TracedSupportDecision:
         kind=SUPPORT_DECISION_KIND.to_wire(SupportDecisionKind(row["kind"])),
         authority=AUTHORITY.to_wire(Authority(row["authority"])),
         reason=row["reason"],
-        actor=_actor(row),
+        actor=actor_message(row),
         revision=row["revision"],
         recorded_at=timestamp_of(row["recorded_at"]),
     )
@@ -243,7 +242,7 @@ def _transition(row: Row) -> trace_pb2.TracedTransition:
         version=row["version"],
         prior=None if row["prior_status"] is None else _state(row, "prior_"),
         resulting=_state(row, "resulting_"),
-        actor=_actor(row),
+        actor=actor_message(row),
         reason=row["reason"],
         time_basis=TIME_BASIS.to_wire(basis_of(row["time_basis"])),
         decision_id=row["decision_id"] or "",
@@ -266,10 +265,3 @@ def _state(row: Row, prefix: str) -> trace_pb2.TracedState:
             basis_of(row[f"{prefix}valid_to_basis"]),
         ),
     )
-
-
-def _actor(row: Row) -> actor_pb2.Actor:
-    profile = None
-    if row["actor_profile_id"] is not None:
-        profile = actor_pb2.ProfileSummary(profile_id=row["actor_profile_id"], name=row["actor_name"] or "")
-    return actor_pb2.Actor(kind=ACTOR_KIND.to_wire(ActorKind(row["actor_kind"])), profile=profile)

@@ -98,7 +98,7 @@ class Impediment(StrEnum):
 class SupportDecision:
     """One append-only decision that switches a support; the last one counts.
 
-    ``granted_by_key`` says that only the permission of the submitting key made it authoritative.
+    ``granted_by_key`` says that the submitting key's own permission makes it authoritative, whatever the registry says.
     """
 
     support_id: SupportId

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from corrigenda_core.domain.evidence import Authority
 from corrigenda_core.domain.ids import FragmentId, PredicateKey, ProfileId
@@ -21,6 +22,20 @@ class OnlyProfiles:
 
 
 Speakers = AnyProfile | OnlyProfiles
+
+
+class SourceLifecycle(StrEnum):
+    """A retired entry of the registry says nothing any more; its versions stay."""
+
+    ACTIVE = "active"
+    RETIRED = "retired"
+
+
+class RetirementReason(StrEnum):
+    """Why a fragment supports nothing any more."""
+
+    REVISION_SUPERSEDED = "revision_superseded"
+    SUPERSEDED_BY_AUTHOR = "superseded_by_author"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ from corrigenda_core.domain.predicates import (
     SupersessionBasis,
 )
 from corrigenda_core.domain.relationships import Relationship
+from corrigenda_core.domain.sources import RegisteredSource
 from corrigenda_core.domain.team import TeamPolicy
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence.case_rows import case_of
@@ -39,6 +40,7 @@ from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import Query, load_sql
 from corrigenda_core.persistence.row_values import relationship_of
 from corrigenda_core.persistence.slot_store import item_of
+from corrigenda_core.persistence.source_store import registered_sources, source_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +67,7 @@ class SubmissionFacts:
     """Everything that the team knows of what one submission names.
 
     ``predicates`` is by the form of the phrase (`decide_predicate_key`); ``names`` how each candidate is shown.
+    ``registry`` holds the entries in use that its evidence can be of.
     """
 
     policy: TeamPolicy
@@ -77,6 +80,7 @@ class SubmissionFacts:
     cases: Mapping[ConflictId, ConflictCase]
     targets: Mapping[RelationshipId, Relationship]
     items: Mapping[ItemId, ReviewItem]
+    registry: tuple[RegisteredSource, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +97,8 @@ class FactQueries:
     conflict_ids: Collection[ConflictId] = ()
     target_ids: Collection[RelationshipId] = ()
     item_ids: Collection[ItemId] = ()
+    source_groups: Collection[str] = ()
+    source_keys: Collection[str] = ()
 
     def queries(self) -> list[Query]:
         """What to send, each under its own name."""
@@ -109,6 +115,7 @@ class FactQueries:
             sql.query("cases_by_id", **team, conflict_ids=sorted(self.conflict_ids)),
             sql.query("relationships_by_id", **team, relationship_ids=sorted(self.target_ids)),
             sql.query("items_by_id", **team, item_ids=sorted(self.item_ids)),
+            registered_sources(self.team_id, groups=self.source_groups, keys=self.source_keys),
         ]
 
     def facts(self, answers: Mapping[str, list[Row]]) -> SubmissionFacts:
@@ -126,6 +133,7 @@ class FactQueries:
             cases={row["conflict_id"]: case_of(row, ()) for row in answers["cases_by_id"]},
             targets={row["relationship_id"]: relationship_of(row) for row in answers["relationships_by_id"]},
             items={row["item_id"]: item_of(row, _slot_of(row)) for row in answers["items_by_id"]},
+            registry=tuple(source_of(row) for row in answers["registered_sources"]),
         )
 
 

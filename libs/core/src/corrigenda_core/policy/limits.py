@@ -80,6 +80,12 @@ LIMITS: tuple[Limit, ...] = (
     Limit(name="metadata_key", unit=Unit.CODE_POINTS, least=1, greatest=64),
     Limit(name="metadata_value", unit=Unit.CODE_POINTS, greatest=512),
     Limit(name="stream_items_per_transaction", unit=Unit.ITEMS, least=1, greatest=100),
+    # --- a registered source, and what one commit decides again while the team waits
+    Limit(name="speakers_per_source", unit=Unit.ITEMS, greatest=100),
+    Limit(name="predicates_per_source", unit=Unit.ITEMS, greatest=200),
+    Limit(name="predicate_key", unit=Unit.CODE_POINTS, least=1, greatest=64),
+    Limit(name="slots_per_source_change", unit=Unit.ITEMS, greatest=500),
+    Limit(name="supports_per_source_change", unit=Unit.ITEMS, greatest=10_000),
     # --- a read
     Limit(name="query", unit=Unit.CODE_POINTS, least=1, greatest=512),
     Limit(name="recall_limit", unit=Unit.RESULTS, least=1, greatest=50),

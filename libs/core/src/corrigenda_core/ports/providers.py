@@ -1,4 +1,4 @@
-"""What the core asks of models: the ports of verifier, judge and embedder, and the values that pass through them.
+"""What the core asks of models: ports of verifier, extractor, judge and embedder, and their values.
 
 They see text that may be hostile and answer with proposals only. Their answers are checked by the caller's side
 (`corrigenda_core.providers.validation`), so an implementation need not be trusted.
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from corrigenda_core.domain.ids import EntityId, PredicateKey, ProposalId
 from corrigenda_core.domain.judging import JudgeAnswer, JudgeQuestion
 from corrigenda_core.domain.objects import Polarity, ValueObject
+from corrigenda_core.domain.predicates import Predicate
+from corrigenda_core.domain.submissions import ProposedEntity, ProposedRelationship
 from corrigenda_core.domain.time import Instant, TimeBound
 from corrigenda_core.domain.verification import CitedSpan, Modality, VerificationVerdict
 
@@ -136,6 +138,47 @@ class Verifier(Protocol):
 
         Args:
             request: the whole submission; one call answers all its proposals.
+            problems: why the last answer to the same request was refused; empty at the first call.
+
+        Raises:
+            ProviderFailed: there is no answer; `UnusableAnswer` if there is one that cannot be read.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Releases what it holds; later calls fail."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractionRequest:
+    """Everything that an extractor sees: texts of a submission without a proposal, and the predicates it may use.
+
+    A text that may not be read is empty; so the others keep their places. ``time_zone`` is the team's.
+    """
+
+    evidence: tuple[EvidenceText, ...]
+    predicates: tuple[Predicate, ...]
+    time_zone: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractorAnswer:
+    """What the texts are proposed to say, and which extractor proposes it (name and version)."""
+
+    extractor: str
+    entities: tuple[ProposedEntity, ...] = ()
+    relationships: tuple[ProposedRelationship, ...] = ()
+
+
+class Extractor(Protocol):
+    """Proposes what texts say; the verifier checks its proposals like anybody's."""
+
+    async def extract(self, request: ExtractionRequest, *, problems: tuple[str, ...] = ()) -> ExtractorAnswer:
+        """Reads one submission.
+
+        Args:
+            request: the whole submission.
             problems: why the last answer to the same request was refused; empty at the first call.
 
         Raises:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from corrigenda_core.domain.judging import JudgeAnswer, Judgement, JudgeQuestion, Verdict
 from corrigenda_core.policy.judging import decide_verdict
+from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
 from corrigenda_core.ports.providers import Judge, ProviderFailed, UnusableAnswer
+from corrigenda_core.providers.asking import MAX_RETRIES, Patience
 
-MAX_RETRIES = 3
 MAX_REASON_CODE_POINTS = 1024
 MAX_NAME_CODE_POINTS = 128
 MAX_VERDICT_CODE_POINTS = 40
@@ -30,13 +31,10 @@ class ValidatedJudge:
     """Any judge, made safe to use: what it answers is a judgement, and its failures are values."""
 
     def __init__(self, judge: Judge, *, call_timeout_seconds: float, retries: int = MAX_RETRIES) -> None:
-        if not 0 <= retries <= MAX_RETRIES:
-            raise ValueError(f"retries must be 0..{MAX_RETRIES}, not {retries}")
         self._judge = judge
-        self._call_timeout_seconds = call_timeout_seconds
-        self._retries = retries
+        self._patience = Patience(call_timeout_seconds=call_timeout_seconds, retries=retries)
 
-    async def ask(self, question: JudgeQuestion) -> Judgement | JudgeUnavailable:
+    async def ask(self, question: JudgeQuestion, deadline: Deadline = NO_DEADLINE) -> Judgement | JudgeUnavailable:
         """What the answer to a question is worth; an answer that stays invalid counts as unsure and says why.
 
         Without any answer there is nothing to record: the pair is left for another time.
@@ -44,10 +42,10 @@ class ValidatedJudge:
         judgement: Judgement | None = None
         problem = ""
         calls = 0
-        while calls <= self._retries:
+        while calls <= self._patience.retries:
             calls += 1
             try:
-                judgement = await self._call(question, judgement)
+                judgement = await self._call(question, judgement, deadline)
             except TimeoutError:
                 problem = "no answer in time"
             except ProviderFailed as failure:
@@ -63,10 +61,10 @@ class ValidatedJudge:
         """Releases the judge."""
         await self._judge.close()
 
-    async def _call(self, question: JudgeQuestion, last: Judgement | None) -> Judgement:
+    async def _call(self, question: JudgeQuestion, last: Judgement | None, deadline: Deadline) -> Judgement:
         problems = () if last is None else (last.problem,)
         try:
-            async with asyncio.timeout(self._call_timeout_seconds):
+            async with asyncio.timeout(self._patience.timeout_seconds(deadline)):
                 answer = await self._judge.judge(question, problems=problems)
         except UnusableAnswer as unusable:
             return Judgement(

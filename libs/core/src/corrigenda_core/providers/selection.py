@@ -7,6 +7,8 @@ from typing import assert_never
 from corrigenda_core.config import (
     EmbedderChoice,
     EmbedderSettings,
+    ExtractorChoice,
+    ExtractorSettings,
     JudgeChoice,
     JudgeSettings,
     VerifierChoice,
@@ -15,6 +17,8 @@ from corrigenda_core.config import (
 from corrigenda_core.ports.providers import Embedder
 from corrigenda_core.providers.embedder_hashing import HashingEmbedder
 from corrigenda_core.providers.embedder_minilm import minilm_embedder
+from corrigenda_core.providers.extraction_validation import ValidatedExtractor
+from corrigenda_core.providers.extractor_local import LocalExtractor
 from corrigenda_core.providers.judge_local import LocalJudge
 from corrigenda_core.providers.judge_validation import ValidatedJudge
 from corrigenda_core.providers.local.times import TimeReader
@@ -41,6 +45,19 @@ def make_verifier(settings: VerifierSettings, read_times: TimeReader) -> Validat
                 LocalVerifier(read_times),
                 call_timeout_seconds=settings.verifier_timeout_seconds,
                 retries=settings.verifier_retries,
+            )
+        case unknown:
+            assert_never(unknown)
+
+
+def make_extractor(settings: ExtractorSettings, read_times: TimeReader) -> ValidatedExtractor:
+    """The extractor, with its proposals checked."""
+    match settings.extractor:
+        case ExtractorChoice.LOCAL:
+            return ValidatedExtractor(
+                LocalExtractor(read_times),
+                call_timeout_seconds=settings.extractor_timeout_seconds,
+                retries=settings.extractor_retries,
             )
         case unknown:
             assert_never(unknown)

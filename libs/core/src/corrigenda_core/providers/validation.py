@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,19 +9,17 @@ from dataclasses import dataclass
 from corrigenda_core.domain.objects import Polarity
 from corrigenda_core.domain.time import Side, TimeBound
 from corrigenda_core.domain.verification import Modality, VerificationVerdict
+from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
 from corrigenda_core.ports.providers import (
     CitedBound,
     Finding,
     ProposalToVerify,
-    ProviderFailed,
-    UnusableAnswer,
     VerificationRequest,
     Verifier,
     VerifierAnswer,
 )
+from corrigenda_core.providers.asking import MAX_PROBLEMS, MAX_RETRIES, Asking, NoAnswer, Patience
 
-MAX_RETRIES = 3
-MAX_PROBLEMS = 20
 MAX_REASON_CODE_POINTS = 1024
 MAX_VERIFIER_NAME_CODE_POINTS = 128
 
@@ -39,46 +36,31 @@ class ValidatedVerifier:
     """Any verifier, made safe to use: its answers are checked, its failures are values."""
 
     def __init__(self, verifier: Verifier, *, call_timeout_seconds: float, retries: int = MAX_RETRIES) -> None:
-        if not 0 <= retries <= MAX_RETRIES:
-            raise ValueError(f"retries must be 0..{MAX_RETRIES}, not {retries}")
         self._verifier = verifier
-        self._call_timeout_seconds = call_timeout_seconds
-        self._retries = retries
+        self._patience = Patience(call_timeout_seconds=call_timeout_seconds, retries=retries)
 
-    async def verify(self, request: VerificationRequest) -> VerifierAnswer | VerifierUnavailable:
+    async def verify(
+        self, request: VerificationRequest, deadline: Deadline = NO_DEADLINE
+    ) -> VerifierAnswer | VerifierUnavailable:
         """One call for the whole submission, and at most three more with the reason if an answer is refused (R3.2).
 
-        A submission without proposals needs no call.
+        A submission without proposals needs no call. All calls together leave time for the commit before the deadline.
         """
         if not request.proposals:
             return VerifierAnswer(verifier="", findings=())
-        problems: tuple[str, ...] = ()
-        calls = 0
-        while calls <= self._retries:
-            calls += 1
-            outcome = await self._call(request, problems)
-            if isinstance(outcome, VerifierAnswer):
-                return outcome
-            problems = outcome
-        return VerifierUnavailable(problems=problems, calls=calls)
+        asking = Asking(
+            call=lambda problems: self._verifier.verify(request, problems=problems),
+            check=lambda answer: find_problems(request, answer),
+            patience=self._patience,
+        )
+        outcome = await asking.answer(deadline)
+        if isinstance(outcome, NoAnswer):
+            return VerifierUnavailable(problems=outcome.problems, calls=outcome.calls)
+        return outcome
 
     async def close(self) -> None:
         """Releases the verifier."""
         await self._verifier.close()
-
-    async def _call(self, request: VerificationRequest, problems: tuple[str, ...]) -> VerifierAnswer | tuple[str, ...]:
-        """A valid answer, or what is wrong."""
-        try:
-            async with asyncio.timeout(self._call_timeout_seconds):
-                answer = await self._verifier.verify(request, problems=problems)
-        except TimeoutError:
-            return ("no answer in time",)
-        except UnusableAnswer as unusable:
-            return unusable.problems[:MAX_PROBLEMS]
-        except ProviderFailed as failure:
-            # The problems of an earlier answer stay: they are what the next call must avoid.
-            return problems or (str(failure),)
-        return find_problems(request, answer) or answer
 
 
 def find_problems(request: VerificationRequest, answer: VerifierAnswer) -> tuple[str, ...]:

@@ -11,12 +11,16 @@ from corrigenda_core.domain.actors import Caller
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
-    """One authenticated call; ``deadline`` is a time of the running event loop's clock, in seconds."""
+    """One authenticated call; ``deadline`` is a time of the running event loop's clock, in seconds.
+
+    ``stopping`` is set when the server drains: whoever waits for more to send ends the stream then.
+    """
 
     method: str
     request_id: str
     caller: Caller
     deadline: float
+    stopping: asyncio.Event
 
     @property
     def remaining_seconds(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -53,9 +53,10 @@ class Client:
         credentials: grpc.ChannelCredentials | None = None,
     ) -> None:
         self.seen_revision = 0
-        preparation = _Preparation(secret, timeout_seconds, self._saw)
+        prepared = _Prepared(secret, timeout_seconds)
+        interceptors = [_Calls(prepared, self._saw), _Streams(prepared)]
         targets = {endpoints.ingest, endpoints.conflict, endpoints.recall}
-        self._channels = {target: _channel(target, preparation, credentials) for target in sorted(targets)}
+        self._channels = {target: _channel(target, interceptors, credentials) for target in sorted(targets)}
         self.ingest = ingest_service_pb2_grpc.IngestServiceStub(self._channels[endpoints.ingest])
         self.admin = admin_service_pb2_grpc.AdminServiceStub(self._channels[endpoints.ingest])
         self.conflict = conflict_service_pb2_grpc.ConflictServiceStub(self._channels[endpoints.conflict])
@@ -94,12 +95,30 @@ class Client:
         self.seen_revision = max(self.seen_revision, revision)
 
 
-class _Preparation(grpc.aio.UnaryUnaryClientInterceptor):
-    """Gives every call its key, deadline and trace, and notes the revision of the answer."""
+class _Prepared:
+    """What every call goes out with: the key, a deadline, and the trace."""
 
-    def __init__(self, secret: str, timeout_seconds: float, saw: Callable[[int], None]) -> None:
+    def __init__(self, secret: str, timeout_seconds: float) -> None:
         self._authorization = f"Bearer {secret}"
         self._timeout_seconds = timeout_seconds
+
+    def __call__(self, details: grpc.aio.ClientCallDetails) -> grpc.aio.ClientCallDetails:
+        carrier: dict[str, str] = {"authorization": self._authorization}
+        propagate.inject(carrier)
+        return grpc.aio.ClientCallDetails(
+            method=details.method,
+            timeout=self._timeout_seconds if details.timeout is None else details.timeout,
+            metadata=grpc.aio.Metadata(*(details.metadata or ()), *carrier.items()),
+            credentials=details.credentials,
+            wait_for_ready=details.wait_for_ready,
+        )
+
+
+class _Calls(grpc.aio.UnaryUnaryClientInterceptor):
+    """Prepares calls with one answer, and notes its revision."""
+
+    def __init__(self, prepared: _Prepared, saw: Callable[[int], None]) -> None:
+        self._prepared = prepared
         self._saw = saw
 
     async def intercept_unary_unary(
@@ -108,27 +127,34 @@ class _Preparation(grpc.aio.UnaryUnaryClientInterceptor):
         client_call_details: grpc.aio.ClientCallDetails,
         request: Any,
     ) -> Any:
-        carrier: dict[str, str] = {"authorization": self._authorization}
-        propagate.inject(carrier)
-        timeout = client_call_details.timeout
-        details = grpc.aio.ClientCallDetails(
-            method=client_call_details.method,
-            timeout=self._timeout_seconds if timeout is None else timeout,
-            metadata=grpc.aio.Metadata(*(client_call_details.metadata or ()), *carrier.items()),
-            credentials=client_call_details.credentials,
-            wait_for_ready=client_call_details.wait_for_ready,
-        )
-        call = await continuation(details, request)
+        call = await continuation(self._prepared(client_call_details), request)
         response = await call
         self._saw(getattr(response, "revision", 0))
         return call
 
 
-def _channel(target: str, preparation: _Preparation, credentials: grpc.ChannelCredentials | None) -> grpc.aio.Channel:
+class _Streams(grpc.aio.UnaryStreamClientInterceptor):
+    """Prepares calls that are answered with a stream; which revision is seen, its reader knows."""
+
+    def __init__(self, prepared: _Prepared) -> None:
+        self._prepared = prepared
+
+    async def intercept_unary_stream(
+        self,
+        continuation: Callable[[grpc.aio.ClientCallDetails, Any], Any],
+        client_call_details: grpc.aio.ClientCallDetails,
+        request: Any,
+    ) -> Any:
+        return await continuation(self._prepared(client_call_details), request)
+
+
+def _channel(
+    target: str, interceptors: Sequence[grpc.aio.ClientInterceptor], credentials: grpc.ChannelCredentials | None
+) -> grpc.aio.Channel:
     options = [
         ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
         ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
     ]
     if credentials is None:
-        return grpc.aio.insecure_channel(target, options=options, interceptors=[preparation])
-    return grpc.aio.secure_channel(target, credentials, options=options, interceptors=[preparation])
+        return grpc.aio.insecure_channel(target, options=options, interceptors=interceptors)
+    return grpc.aio.secure_channel(target, credentials, options=options, interceptors=interceptors)

@@ -4,6 +4,9 @@ A call gets a request id, a span, a deadline and a place among those in flight; 
 checked for the permission that the method needs; its bytes are parsed and validated; then the handler runs. Whatever
 fails becomes a status with details; one log line and the metrics tell how it ended, and nothing of what was sent.
 
+A method that answers with a stream passes the same gate: its messages are written inside the call, and its deadline is
+that of all of them.
+
 Health and reflection pass untouched: they are no services of ours, and need no key.
 """
 
@@ -14,6 +17,7 @@ import re
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -51,11 +55,15 @@ _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Target:
-    """A method with what its handler does: parse the bytes, then answer the request."""
+    """A method with what its handler does: parse the bytes, then answer the request, with a stream if it ``streams``.
+
+    ``behaviour`` is an awaitable of the one answer, or an asynchronous generator of all of them.
+    """
 
     method: MethodAccess
     parse: Callable[[bytes], Message]
-    behaviour: Callable[[Any, Any], Awaitable[Message]]
+    behaviour: Callable[[Any, Any], Any]
+    streams: bool
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,6 +89,9 @@ class CallGate(grpc.aio.ServerInterceptor):
         limiter: counts the calls of a key.
         metrics: where calls are counted.
         in_flight_max: calls served at once; more are refused as OVERLOADED.
+
+    Attributes:
+        stopping: set when the server drains: a stream that waits for more ends then.
     """
 
     def __init__(
@@ -100,6 +111,7 @@ class CallGate(grpc.aio.ServerInterceptor):
         self._metrics = metrics
         self._in_flight_max = in_flight_max
         self._in_flight = 0
+        self.stopping = asyncio.Event()
         self._guarded: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
 
     async def intercept_service(
@@ -119,22 +131,21 @@ class CallGate(grpc.aio.ServerInterceptor):
         return self._guarded[path]
 
     def _guard(self, method: MethodAccess, handler: grpc.RpcMethodHandler[Any, Any]) -> grpc.RpcMethodHandler[Any, Any]:
-        if handler.request_deserializer is None or handler.unary_unary is None:
-            raise ValueError(f"{method.path} is not a unary method")
-        target = _Target(method=method, parse=handler.request_deserializer, behaviour=handler.unary_unary)
+        behaviour = handler.unary_stream or handler.unary_unary
+        if handler.request_deserializer is None or behaviour is None:
+            raise ValueError(f"{method.path} takes a stream")
+        streams = handler.unary_stream is not None
+        target = _Target(method=method, parse=handler.request_deserializer, behaviour=behaviour, streams=streams)
 
-        async def serve(payload: bytes, context: _Context) -> Message:
+        async def serve(payload: bytes, context: _Context) -> Message | None:
             return await self._serve(target, payload, context)
 
         # The bytes come here as they are: a caller without a valid key is refused before anything is parsed, and bytes
         # that are no message get the documented error.
-        return grpc.unary_unary_rpc_method_handler(
-            serve,
-            request_deserializer=None,
-            response_serializer=handler.response_serializer,
-        )
+        make = grpc.unary_stream_rpc_method_handler if streams else grpc.unary_unary_rpc_method_handler
+        return make(serve, request_deserializer=None, response_serializer=handler.response_serializer)
 
-    async def _serve(self, target: _Target, payload: bytes, context: _Context) -> Message:
+    async def _serve(self, target: _Target, payload: bytes, context: _Context) -> Message | None:
         call = _arrival(target.method, context)
         self._metrics.began()
         self._in_flight += 1
@@ -165,7 +176,10 @@ class CallGate(grpc.aio.ServerInterceptor):
             details = ((DETAILS_KEY, status.SerializeToString()), (REQUEST_ID_KEY, call.request_id))
             return await context.abort(CODES[call.refusal.reason], status.message, details)
 
-    async def _within_deadline(self, target: _Target, call: _Arrival, payload: bytes, context: _Context) -> Message:
+    async def _within_deadline(
+        self, target: _Target, call: _Arrival, payload: bytes, context: _Context
+    ) -> Message | None:
+        """The answer, or ``None`` once every message of a stream is written."""
         if self._in_flight > self._in_flight_max:
             raise Refusal(Reason.OVERLOADED, "the server has more work than it can finish in time")
         asked_seconds = context.time_remaining()
@@ -178,10 +192,20 @@ class CallGate(grpc.aio.ServerInterceptor):
                 refuse_invalid(request)
                 enter_call(
                     CallContext(
-                        method=call.method.path, request_id=call.request_id, caller=call.caller, deadline=deadline
+                        method=call.method.path,
+                        request_id=call.request_id,
+                        caller=call.caller,
+                        deadline=deadline,
+                        stopping=self.stopping,
                     )
                 )
-                return await target.behaviour(request, context)
+                if target.streams:
+                    async with aclosing(target.behaviour(request, context)) as answers:
+                        async for answer in answers:
+                            await context.write(answer)
+                    return None
+                answered: Message = await target.behaviour(request, context)
+                return answered
         except TimeoutError:
             if not timeout.expired():
                 raise

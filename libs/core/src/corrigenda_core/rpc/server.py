@@ -65,6 +65,7 @@ class RpcServer:
         self._checks = checks
         self._check_interval_seconds = check_interval_seconds
         self._health = health.aio.HealthServicer()
+        self._stopping = gate.stopping
         self._checking: asyncio.Task[None] | None = None
         self._server = grpc.aio.server(
             interceptors=[gate],
@@ -99,7 +100,11 @@ class RpcServer:
         await self.stop(drain_seconds=drain_seconds)
 
     async def stop(self, *, drain_seconds: float = DRAIN_SECONDS) -> None:
-        """Takes no new call, and ends those in flight that are not done after ``drain_seconds``."""
+        """Takes no new call, and ends those in flight that are not done after ``drain_seconds``.
+
+        A stream that waits for more ends at once, in good order.
+        """
+        self._stopping.set()
         if self._checking is not None:
             self._checking.cancel()
             with contextlib.suppress(asyncio.CancelledError):

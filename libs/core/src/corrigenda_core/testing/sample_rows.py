@@ -130,6 +130,26 @@ def _write_evidence(s: SampleTeam) -> None:
         labels=[],
         metadata="{}",
     )
+    s.insert(
+        "sources",
+        source_id=new_id(),
+        source_group="sample",
+        source_key="",
+        version=1,
+        speakers=[s.owner_a],
+        authoritative_for_all=False,
+        authoritative_for=["deploys_from"],
+        record=False,
+        lifecycle="active",
+    )
+    s.insert("source_states", source_key="sample", version=1, first_user=s.owner_a, current_revision="r1")
+    s.insert(
+        "fragment_retirements",
+        fragment_id=s.fragment_id,
+        reason="revision_superseded",
+        actor_kind="profile",
+        actor_profile_id=s.owner_a,
+    )
     for entity_id, kind, name in (
         (s.subject_id, "environment", "production"),
         (s.main_id, "git_branch", "main"),

@@ -24,6 +24,7 @@ _sym_db = _symbol_database.Default()
 
 from corrigenda.admin.v1 import alert_pb2 as corrigenda_dot_admin_dot_v1_dot_alert__pb2
 from corrigenda.admin.v1 import profile_pb2 as corrigenda_dot_admin_dot_v1_dot_profile__pb2
+from corrigenda.admin.v1 import source_pb2 as corrigenda_dot_admin_dot_v1_dot_source__pb2
 from corrigenda.admin.v1 import team_pb2 as corrigenda_dot_admin_dot_v1_dot_team__pb2
 from corrigenda.options.v1 import key_scope_pb2 as corrigenda_dot_options_dot_v1_dot_key__scope__pb2
 from corrigenda.options.v1 import options_pb2 as corrigenda_dot_options_dot_v1_dot_options__pb2
@@ -32,7 +33,7 @@ from corrigenda.type.v1 import predicate_pb2 as corrigenda_dot_type_dot_v1_dot_p
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'corrigenda/admin/v1/admin_service.proto\x12\x13\x63orrigenda.admin.v1\x1a\x1f\x63orrigenda/admin/v1/alert.proto\x1a!corrigenda/admin/v1/profile.proto\x1a\x1e\x63orrigenda/admin/v1/team.proto\x1a%corrigenda/options/v1/key_scope.proto\x1a#corrigenda/options/v1/options.proto\x1a!corrigenda/options/v1/rules.proto\x1a\"corrigenda/type/v1/predicate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"B\n\x0eGetTeamRequest\x12\x30\n\x0cmin_revision\x18\x01 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\"\\\n\x0fGetTeamResponse\x12-\n\x04team\x18\x01 \x01(\x0b\x32\x19.corrigenda.admin.v1.TeamR\x04team\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x81\x04\n\x17UpdateTeamPolicyRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12=\n\x10\x65xpected_version\x18\x02 \x01(\rB\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x0f\x65xpectedVersion\x88\x01\x01\x12I\n\x12review_period_days\x18\x03 \x01(\rB\x16\xca\xf3\x18\x12\x41\x00\x00\x00\x00\x00\x00\xf0?I\x00\x00\x00\x00\x00\x00>@H\x01R\x10reviewPeriodDays\x88\x01\x01\x12\x42\n\x13review_start_minute\x18\x04 \x01(\rB\r\xca\xf3\x18\tI\x00\x00\x00\x00\x00|\x96@H\x02R\x11reviewStartMinute\x88\x01\x01\x12<\n\ttime_zone\x18\x05 \x01(\tB\x1a\xca\xf3\x18\x16\x10\x01\x18@R\x10[A-Za-z0-9_+/-]+H\x03R\x08timeZone\x88\x01\x01\x12\x39\n\x16trusts_declared_groups\x18\x06 \x01(\x08H\x04R\x14trustsDeclaredGroups\x88\x01\x01\x42\x13\n\x11_expected_versionB\x15\n\x13_review_period_daysB\x16\n\x14_review_start_minuteB\x0c\n\n_time_zoneB\x19\n\x17_trusts_declared_groups\"o\n\x18UpdateTeamPolicyResponse\x12\x37\n\x06policy\x18\x01 \x01(\x0b\x32\x1f.corrigenda.admin.v1.TeamPolicyR\x06policy\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"i\n\x14\x43reateProfileRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x1d\n\x04name\x18\x02 \x01(\tB\t\xca\xf3\x18\x05\x08\x01\x18\x80\x01R\x04name\"k\n\x15\x43reateProfileResponse\x12\x36\n\x07profile\x18\x01 \x01(\x0b\x32\x1c.corrigenda.admin.v1.ProfileR\x07profile\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x8c\x01\n\x13ListProfilesRequest\x12\x30\n\x0cmin_revision\x18\x01 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12\x1b\n\tpage_size\x18\x02 \x01(\rR\x08pageSize\x12&\n\npage_token\x18\x03 \x01(\tB\x07\xca\xf3\x18\x03(\x80\x08R\tpageToken\"\xaa\x01\n\x14ListProfilesResponse\x12\x38\n\x08profiles\x18\x01 \x03(\x0b\x32\x1c.corrigenda.admin.v1.ProfileR\x08profiles\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n\x05total\x18\x03 \x01(\rR\x05total\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\"\xa0\x02\n\x10\x43reateKeyRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\'\n\nprofile_id\x18\x02 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\tprofileId\x12\x1d\n\x05label\x18\x03 \x01(\tB\x07\xca\xf3\x18\x03\x18\x80\x01R\x05label\x12\x41\n\x06scopes\x18\x04 \x03(\x0e\x32\x1f.corrigenda.options.v1.KeyScopeB\x08\xca\xf3\x18\x04\x30\x01\x38\x05R\x06scopes\x12>\n\nexpires_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\texpiresAt\x88\x01\x01\x42\r\n\x0b_expires_at\"s\n\x11\x43reateKeyResponse\x12*\n\x03key\x18\x01 \x01(\x0b\x32\x18.corrigenda.admin.v1.KeyR\x03key\x12\x16\n\x06secret\x18\x02 \x01(\tR\x06secret\x12\x1a\n\x08revision\x18\x03 \x01(\x03R\x08revision\"\x87\x02\n\x10RotateKeyRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x1f\n\x06key_id\x18\x02 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x05keyId\x12;\n\x0foverlap_seconds\x18\x03 \x01(\rB\r\xca\xf3\x18\tI\x00\x00\x00\x00\x80\xc6\x43\x41H\x00R\x0eoverlapSeconds\x88\x01\x01\x12>\n\nexpires_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x01R\texpiresAt\x88\x01\x01\x42\x12\n\x10_overlap_secondsB\r\n\x0b_expires_at\"\xa9\x01\n\x11RotateKeyResponse\x12*\n\x03key\x18\x01 \x01(\x0b\x32\x18.corrigenda.admin.v1.KeyR\x03key\x12\x34\n\x08replaced\x18\x02 \x01(\x0b\x32\x18.corrigenda.admin.v1.KeyR\x08replaced\x12\x16\n\x06secret\x18\x03 \x01(\tR\x06secret\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\"\x88\x01\n\x10RevokeKeyRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x1f\n\x06key_id\x18\x02 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x05keyId\x12\x1f\n\x06reason\x18\x03 \x01(\tB\x07\xca\xf3\x18\x03\x18\x80\x02R\x06reason\"[\n\x11RevokeKeyResponse\x12*\n\x03key\x18\x01 \x01(\x0b\x32\x18.corrigenda.admin.v1.KeyR\x03key\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\xd4\x01\n\x0fListKeysRequest\x12%\n\nprofile_id\x18\x01 \x01(\tB\x06\xca\xf3\x18\x02X\x01R\tprofileId\x12#\n\rinclude_ended\x18\x02 \x01(\x08R\x0cincludeEnded\x12\x30\n\x0cmin_revision\x18\x03 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12\x1b\n\tpage_size\x18\x04 \x01(\rR\x08pageSize\x12&\n\npage_token\x18\x05 \x01(\tB\x07\xca\xf3\x18\x03(\x80\x08R\tpageToken\"\x9a\x01\n\x10ListKeysResponse\x12,\n\x04keys\x18\x01 \x03(\x0b\x32\x18.corrigenda.admin.v1.KeyR\x04keys\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n\x05total\x18\x03 \x01(\rR\x05total\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\"\x8b\x02\n\x18RegisterPredicateRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12O\n\ndefinition\x18\x02 \x01(\x0b\x32\'.corrigenda.type.v1.PredicateDefinitionB\x06\xca\xf3\x18\x02\x08\x01R\ndefinition\x12=\n\x10\x65xpected_version\x18\x03 \x01(\rB\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x0f\x65xpectedVersion\x88\x01\x01\x12\x16\n\x06retire\x18\x04 \x01(\x08R\x06retireB\x13\n\x11_expected_version\"t\n\x19RegisterPredicateResponse\x12;\n\tpredicate\x18\x01 \x01(\x0b\x32\x1d.corrigenda.type.v1.PredicateR\tpredicate\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x7f\n\x11\x44riveClockRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x36\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x06\xca\xf3\x18\x02\x08\x01R\x04time\"f\n\x12\x44riveClockResponse\x12\x34\n\x05\x63lock\x18\x01 \x01(\x0b\x32\x1e.corrigenda.admin.v1.TeamClockR\x05\x63lock\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"E\n\x0fOpenTeamRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\"d\n\x10OpenTeamResponse\x12\x34\n\x05\x63lock\x18\x01 \x01(\x0b\x32\x1e.corrigenda.admin.v1.TeamClockR\x05\x63lock\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x8a\x01\n\x11ListAlertsRequest\x12\x30\n\x0cmin_revision\x18\x01 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12\x1b\n\tpage_size\x18\x02 \x01(\rR\x08pageSize\x12&\n\npage_token\x18\x03 \x01(\tB\x07\xca\xf3\x18\x03(\x80\x08R\tpageToken\"\xa2\x01\n\x12ListAlertsResponse\x12\x32\n\x06\x61lerts\x18\x01 \x03(\x0b\x32\x1a.corrigenda.admin.v1.AlertR\x06\x61lerts\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n\x05total\x18\x03 \x01(\rR\x05total\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision2\x99\n\n\x0c\x41\x64minService\x12^\n\x07GetTeam\x12#.corrigenda.admin.v1.GetTeamRequest\x1a$.corrigenda.admin.v1.GetTeamResponse\"\x08\x9a\xf4\x18\x04\n\x02\x04\x05\x12z\n\x10UpdateTeamPolicy\x12,.corrigenda.admin.v1.UpdateTeamPolicyRequest\x1a-.corrigenda.admin.v1.UpdateTeamPolicyResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12q\n\rCreateProfile\x12).corrigenda.admin.v1.CreateProfileRequest\x1a*.corrigenda.admin.v1.CreateProfileResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12m\n\x0cListProfiles\x12(.corrigenda.admin.v1.ListProfilesRequest\x1a).corrigenda.admin.v1.ListProfilesResponse\"\x08\x9a\xf4\x18\x04\n\x02\x04\x01\x12\x65\n\tCreateKey\x12%.corrigenda.admin.v1.CreateKeyRequest\x1a&.corrigenda.admin.v1.CreateKeyResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12\x65\n\tRotateKey\x12%.corrigenda.admin.v1.RotateKeyRequest\x1a&.corrigenda.admin.v1.RotateKeyResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12\x65\n\tRevokeKey\x12%.corrigenda.admin.v1.RevokeKeyRequest\x1a&.corrigenda.admin.v1.RevokeKeyResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12`\n\x08ListKeys\x12$.corrigenda.admin.v1.ListKeysRequest\x1a%.corrigenda.admin.v1.ListKeysResponse\"\x07\x9a\xf4\x18\x03\n\x01\x04\x12}\n\x11RegisterPredicate\x12-.corrigenda.admin.v1.RegisterPredicateRequest\x1a..corrigenda.admin.v1.RegisterPredicateResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12h\n\nDriveClock\x12&.corrigenda.admin.v1.DriveClockRequest\x1a\'.corrigenda.admin.v1.DriveClockResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12\x62\n\x08OpenTeam\x12$.corrigenda.admin.v1.OpenTeamRequest\x1a%.corrigenda.admin.v1.OpenTeamResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12g\n\nListAlerts\x12&.corrigenda.admin.v1.ListAlertsRequest\x1a\'.corrigenda.admin.v1.ListAlertsResponse\"\x08\x9a\xf4\x18\x04\n\x02\x04\x05\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'corrigenda/admin/v1/admin_service.proto\x12\x13\x63orrigenda.admin.v1\x1a\x1f\x63orrigenda/admin/v1/alert.proto\x1a!corrigenda/admin/v1/profile.proto\x1a corrigenda/admin/v1/source.proto\x1a\x1e\x63orrigenda/admin/v1/team.proto\x1a%corrigenda/options/v1/key_scope.proto\x1a#corrigenda/options/v1/options.proto\x1a!corrigenda/options/v1/rules.proto\x1a\"corrigenda/type/v1/predicate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"B\n\x0eGetTeamRequest\x12\x30\n\x0cmin_revision\x18\x01 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\"\\\n\x0fGetTeamResponse\x12-\n\x04team\x18\x01 \x01(\x0b\x32\x19.corrigenda.admin.v1.TeamR\x04team\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x81\x04\n\x17UpdateTeamPolicyRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12=\n\x10\x65xpected_version\x18\x02 \x01(\rB\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x0f\x65xpectedVersion\x88\x01\x01\x12I\n\x12review_period_days\x18\x03 \x01(\rB\x16\xca\xf3\x18\x12\x41\x00\x00\x00\x00\x00\x00\xf0?I\x00\x00\x00\x00\x00\x00>@H\x01R\x10reviewPeriodDays\x88\x01\x01\x12\x42\n\x13review_start_minute\x18\x04 \x01(\rB\r\xca\xf3\x18\tI\x00\x00\x00\x00\x00|\x96@H\x02R\x11reviewStartMinute\x88\x01\x01\x12<\n\ttime_zone\x18\x05 \x01(\tB\x1a\xca\xf3\x18\x16\x10\x01\x18@R\x10[A-Za-z0-9_+/-]+H\x03R\x08timeZone\x88\x01\x01\x12\x39\n\x16trusts_declared_groups\x18\x06 \x01(\x08H\x04R\x14trustsDeclaredGroups\x88\x01\x01\x42\x13\n\x11_expected_versionB\x15\n\x13_review_period_daysB\x16\n\x14_review_start_minuteB\x0c\n\n_time_zoneB\x19\n\x17_trusts_declared_groups\"o\n\x18UpdateTeamPolicyResponse\x12\x37\n\x06policy\x18\x01 \x01(\x0b\x32\x1f.corrigenda.admin.v1.TeamPolicyR\x06policy\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"i\n\x14\x43reateProfileRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x1d\n\x04name\x18\x02 \x01(\tB\t\xca\xf3\x18\x05\x08\x01\x18\x80\x01R\x04name\"k\n\x15\x43reateProfileResponse\x12\x36\n\x07profile\x18\x01 \x01(\x0b\x32\x1c.corrigenda.admin.v1.ProfileR\x07profile\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x8c\x01\n\x13ListProfilesRequest\x12\x30\n\x0cmin_revision\x18\x01 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12\x1b\n\tpage_size\x18\x02 \x01(\rR\x08pageSize\x12&\n\npage_token\x18\x03 \x01(\tB\x07\xca\xf3\x18\x03(\x80\x08R\tpageToken\"\xaa\x01\n\x14ListProfilesResponse\x12\x38\n\x08profiles\x18\x01 \x03(\x0b\x32\x1c.corrigenda.admin.v1.ProfileR\x08profiles\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n\x05total\x18\x03 \x01(\rR\x05total\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\"\xa0\x02\n\x10\x43reateKeyRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\'\n\nprofile_id\x18\x02 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\tprofileId\x12\x1d\n\x05label\x18\x03 \x01(\tB\x07\xca\xf3\x18\x03\x18\x80\x01R\x05label\x12\x41\n\x06scopes\x18\x04 \x03(\x0e\x32\x1f.corrigenda.options.v1.KeyScopeB\x08\xca\xf3\x18\x04\x30\x01\x38\x05R\x06scopes\x12>\n\nexpires_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\texpiresAt\x88\x01\x01\x42\r\n\x0b_expires_at\"s\n\x11\x43reateKeyResponse\x12*\n\x03key\x18\x01 \x01(\x0b\x32\x18.corrigenda.admin.v1.KeyR\x03key\x12\x16\n\x06secret\x18\x02 \x01(\tR\x06secret\x12\x1a\n\x08revision\x18\x03 \x01(\x03R\x08revision\"\x87\x02\n\x10RotateKeyRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x1f\n\x06key_id\x18\x02 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x05keyId\x12;\n\x0foverlap_seconds\x18\x03 \x01(\rB\r\xca\xf3\x18\tI\x00\x00\x00\x00\x80\xc6\x43\x41H\x00R\x0eoverlapSeconds\x88\x01\x01\x12>\n\nexpires_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x01R\texpiresAt\x88\x01\x01\x42\x12\n\x10_overlap_secondsB\r\n\x0b_expires_at\"\xa9\x01\n\x11RotateKeyResponse\x12*\n\x03key\x18\x01 \x01(\x0b\x32\x18.corrigenda.admin.v1.KeyR\x03key\x12\x34\n\x08replaced\x18\x02 \x01(\x0b\x32\x18.corrigenda.admin.v1.KeyR\x08replaced\x12\x16\n\x06secret\x18\x03 \x01(\tR\x06secret\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\"\x88\x01\n\x10RevokeKeyRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x1f\n\x06key_id\x18\x02 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x05keyId\x12\x1f\n\x06reason\x18\x03 \x01(\tB\x07\xca\xf3\x18\x03\x18\x80\x02R\x06reason\"[\n\x11RevokeKeyResponse\x12*\n\x03key\x18\x01 \x01(\x0b\x32\x18.corrigenda.admin.v1.KeyR\x03key\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\xd4\x01\n\x0fListKeysRequest\x12%\n\nprofile_id\x18\x01 \x01(\tB\x06\xca\xf3\x18\x02X\x01R\tprofileId\x12#\n\rinclude_ended\x18\x02 \x01(\x08R\x0cincludeEnded\x12\x30\n\x0cmin_revision\x18\x03 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12\x1b\n\tpage_size\x18\x04 \x01(\rR\x08pageSize\x12&\n\npage_token\x18\x05 \x01(\tB\x07\xca\xf3\x18\x03(\x80\x08R\tpageToken\"\x9a\x01\n\x10ListKeysResponse\x12,\n\x04keys\x18\x01 \x03(\x0b\x32\x18.corrigenda.admin.v1.KeyR\x04keys\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n\x05total\x18\x03 \x01(\rR\x05total\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\"\x86\x02\n\x15RegisterSourceRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12M\n\ndefinition\x18\x02 \x01(\x0b\x32%.corrigenda.admin.v1.SourceDefinitionB\x06\xca\xf3\x18\x02\x08\x01R\ndefinition\x12=\n\x10\x65xpected_version\x18\x03 \x01(\rB\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x0f\x65xpectedVersion\x88\x01\x01\x12\x16\n\x06retire\x18\x04 \x01(\x08R\x06retireB\x13\n\x11_expected_version\"\xc9\x01\n\x16RegisterSourceResponse\x12\x33\n\x06source\x18\x01 \x01(\x0b\x32\x1b.corrigenda.admin.v1.SourceR\x06source\x12)\n\x10\x63hanged_supports\x18\x02 \x01(\rR\x0f\x63hangedSupports\x12\x33\n\x15\x63hanged_relationships\x18\x03 \x01(\rR\x14\x63hangedRelationships\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\"\x8b\x01\n\x12ListSourcesRequest\x12\x30\n\x0cmin_revision\x18\x01 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12\x1b\n\tpage_size\x18\x02 \x01(\rR\x08pageSize\x12&\n\npage_token\x18\x03 \x01(\tB\x07\xca\xf3\x18\x03(\x80\x08R\tpageToken\"\xa6\x01\n\x13ListSourcesResponse\x12\x35\n\x07sources\x18\x01 \x03(\x0b\x32\x1b.corrigenda.admin.v1.SourceR\x07sources\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n\x05total\x18\x03 \x01(\rR\x05total\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\"\x8b\x02\n\x18RegisterPredicateRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12O\n\ndefinition\x18\x02 \x01(\x0b\x32\'.corrigenda.type.v1.PredicateDefinitionB\x06\xca\xf3\x18\x02\x08\x01R\ndefinition\x12=\n\x10\x65xpected_version\x18\x03 \x01(\rB\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x0f\x65xpectedVersion\x88\x01\x01\x12\x16\n\x06retire\x18\x04 \x01(\x08R\x06retireB\x13\n\x11_expected_version\"t\n\x19RegisterPredicateResponse\x12;\n\tpredicate\x18\x01 \x01(\x0b\x32\x1d.corrigenda.type.v1.PredicateR\tpredicate\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x7f\n\x11\x44riveClockRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x36\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x06\xca\xf3\x18\x02\x08\x01R\x04time\"f\n\x12\x44riveClockResponse\x12\x34\n\x05\x63lock\x18\x01 \x01(\x0b\x32\x1e.corrigenda.admin.v1.TeamClockR\x05\x63lock\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"E\n\x0fOpenTeamRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\"d\n\x10OpenTeamResponse\x12\x34\n\x05\x63lock\x18\x01 \x01(\x0b\x32\x1e.corrigenda.admin.v1.TeamClockR\x05\x63lock\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x8a\x01\n\x11ListAlertsRequest\x12\x30\n\x0cmin_revision\x18\x01 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12\x1b\n\tpage_size\x18\x02 \x01(\rR\x08pageSize\x12&\n\npage_token\x18\x03 \x01(\tB\x07\xca\xf3\x18\x03(\x80\x08R\tpageToken\"\xa2\x01\n\x12ListAlertsResponse\x12\x32\n\x06\x61lerts\x18\x01 \x03(\x0b\x32\x1a.corrigenda.admin.v1.AlertR\x06\x61lerts\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n\x05total\x18\x03 \x01(\rR\x05total\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision2\xfb\x0b\n\x0c\x41\x64minService\x12^\n\x07GetTeam\x12#.corrigenda.admin.v1.GetTeamRequest\x1a$.corrigenda.admin.v1.GetTeamResponse\"\x08\x9a\xf4\x18\x04\n\x02\x04\x05\x12z\n\x10UpdateTeamPolicy\x12,.corrigenda.admin.v1.UpdateTeamPolicyRequest\x1a-.corrigenda.admin.v1.UpdateTeamPolicyResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12q\n\rCreateProfile\x12).corrigenda.admin.v1.CreateProfileRequest\x1a*.corrigenda.admin.v1.CreateProfileResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12m\n\x0cListProfiles\x12(.corrigenda.admin.v1.ListProfilesRequest\x1a).corrigenda.admin.v1.ListProfilesResponse\"\x08\x9a\xf4\x18\x04\n\x02\x04\x01\x12\x65\n\tCreateKey\x12%.corrigenda.admin.v1.CreateKeyRequest\x1a&.corrigenda.admin.v1.CreateKeyResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12\x65\n\tRotateKey\x12%.corrigenda.admin.v1.RotateKeyRequest\x1a&.corrigenda.admin.v1.RotateKeyResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12\x65\n\tRevokeKey\x12%.corrigenda.admin.v1.RevokeKeyRequest\x1a&.corrigenda.admin.v1.RevokeKeyResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12`\n\x08ListKeys\x12$.corrigenda.admin.v1.ListKeysRequest\x1a%.corrigenda.admin.v1.ListKeysResponse\"\x07\x9a\xf4\x18\x03\n\x01\x04\x12t\n\x0eRegisterSource\x12*.corrigenda.admin.v1.RegisterSourceRequest\x1a+.corrigenda.admin.v1.RegisterSourceResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12j\n\x0bListSources\x12\'.corrigenda.admin.v1.ListSourcesRequest\x1a(.corrigenda.admin.v1.ListSourcesResponse\"\x08\x9a\xf4\x18\x04\n\x02\x04\x01\x12}\n\x11RegisterPredicate\x12-.corrigenda.admin.v1.RegisterPredicateRequest\x1a..corrigenda.admin.v1.RegisterPredicateResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12h\n\nDriveClock\x12&.corrigenda.admin.v1.DriveClockRequest\x1a\'.corrigenda.admin.v1.DriveClockResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12\x62\n\x08OpenTeam\x12$.corrigenda.admin.v1.OpenTeamRequest\x1a%.corrigenda.admin.v1.OpenTeamResponse\"\t\x9a\xf4\x18\x05\n\x01\x04\x10\x01\x12g\n\nListAlerts\x12&.corrigenda.admin.v1.ListAlertsRequest\x1a\'.corrigenda.admin.v1.ListAlertsResponse\"\x08\x9a\xf4\x18\x04\n\x02\x04\x05\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -85,6 +86,16 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTKEYSREQUEST'].fields_by_name['min_revision']._serialized_options = b'\312\363\030\tA\000\000\000\000\000\000\000\000'
   _globals['_LISTKEYSREQUEST'].fields_by_name['page_token']._loaded_options = None
   _globals['_LISTKEYSREQUEST'].fields_by_name['page_token']._serialized_options = b'\312\363\030\003(\200\010'
+  _globals['_REGISTERSOURCEREQUEST'].fields_by_name['idempotency_key']._loaded_options = None
+  _globals['_REGISTERSOURCEREQUEST'].fields_by_name['idempotency_key']._serialized_options = b'\312\363\030\005\010\001(\200\001'
+  _globals['_REGISTERSOURCEREQUEST'].fields_by_name['definition']._loaded_options = None
+  _globals['_REGISTERSOURCEREQUEST'].fields_by_name['definition']._serialized_options = b'\312\363\030\002\010\001'
+  _globals['_REGISTERSOURCEREQUEST'].fields_by_name['expected_version']._loaded_options = None
+  _globals['_REGISTERSOURCEREQUEST'].fields_by_name['expected_version']._serialized_options = b'\312\363\030\tA\000\000\000\000\000\000\360?'
+  _globals['_LISTSOURCESREQUEST'].fields_by_name['min_revision']._loaded_options = None
+  _globals['_LISTSOURCESREQUEST'].fields_by_name['min_revision']._serialized_options = b'\312\363\030\tA\000\000\000\000\000\000\000\000'
+  _globals['_LISTSOURCESREQUEST'].fields_by_name['page_token']._loaded_options = None
+  _globals['_LISTSOURCESREQUEST'].fields_by_name['page_token']._serialized_options = b'\312\363\030\003(\200\010'
   _globals['_REGISTERPREDICATEREQUEST'].fields_by_name['idempotency_key']._loaded_options = None
   _globals['_REGISTERPREDICATEREQUEST'].fields_by_name['idempotency_key']._serialized_options = b'\312\363\030\005\010\001(\200\001'
   _globals['_REGISTERPREDICATEREQUEST'].fields_by_name['definition']._loaded_options = None
@@ -117,6 +128,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ADMINSERVICE'].methods_by_name['RevokeKey']._serialized_options = b'\232\364\030\005\n\001\004\020\001'
   _globals['_ADMINSERVICE'].methods_by_name['ListKeys']._loaded_options = None
   _globals['_ADMINSERVICE'].methods_by_name['ListKeys']._serialized_options = b'\232\364\030\003\n\001\004'
+  _globals['_ADMINSERVICE'].methods_by_name['RegisterSource']._loaded_options = None
+  _globals['_ADMINSERVICE'].methods_by_name['RegisterSource']._serialized_options = b'\232\364\030\005\n\001\004\020\001'
+  _globals['_ADMINSERVICE'].methods_by_name['ListSources']._loaded_options = None
+  _globals['_ADMINSERVICE'].methods_by_name['ListSources']._serialized_options = b'\232\364\030\004\n\002\004\001'
   _globals['_ADMINSERVICE'].methods_by_name['RegisterPredicate']._loaded_options = None
   _globals['_ADMINSERVICE'].methods_by_name['RegisterPredicate']._serialized_options = b'\232\364\030\005\n\001\004\020\001'
   _globals['_ADMINSERVICE'].methods_by_name['DriveClock']._loaded_options = None
@@ -125,54 +140,62 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ADMINSERVICE'].methods_by_name['OpenTeam']._serialized_options = b'\232\364\030\005\n\001\004\020\001'
   _globals['_ADMINSERVICE'].methods_by_name['ListAlerts']._loaded_options = None
   _globals['_ADMINSERVICE'].methods_by_name['ListAlerts']._serialized_options = b'\232\364\030\004\n\002\004\005'
-  _globals['_GETTEAMREQUEST']._serialized_start=344
-  _globals['_GETTEAMREQUEST']._serialized_end=410
-  _globals['_GETTEAMRESPONSE']._serialized_start=412
-  _globals['_GETTEAMRESPONSE']._serialized_end=504
-  _globals['_UPDATETEAMPOLICYREQUEST']._serialized_start=507
-  _globals['_UPDATETEAMPOLICYREQUEST']._serialized_end=1020
-  _globals['_UPDATETEAMPOLICYRESPONSE']._serialized_start=1022
-  _globals['_UPDATETEAMPOLICYRESPONSE']._serialized_end=1133
-  _globals['_CREATEPROFILEREQUEST']._serialized_start=1135
-  _globals['_CREATEPROFILEREQUEST']._serialized_end=1240
-  _globals['_CREATEPROFILERESPONSE']._serialized_start=1242
-  _globals['_CREATEPROFILERESPONSE']._serialized_end=1349
-  _globals['_LISTPROFILESREQUEST']._serialized_start=1352
-  _globals['_LISTPROFILESREQUEST']._serialized_end=1492
-  _globals['_LISTPROFILESRESPONSE']._serialized_start=1495
-  _globals['_LISTPROFILESRESPONSE']._serialized_end=1665
-  _globals['_CREATEKEYREQUEST']._serialized_start=1668
-  _globals['_CREATEKEYREQUEST']._serialized_end=1956
-  _globals['_CREATEKEYRESPONSE']._serialized_start=1958
-  _globals['_CREATEKEYRESPONSE']._serialized_end=2073
-  _globals['_ROTATEKEYREQUEST']._serialized_start=2076
-  _globals['_ROTATEKEYREQUEST']._serialized_end=2339
-  _globals['_ROTATEKEYRESPONSE']._serialized_start=2342
-  _globals['_ROTATEKEYRESPONSE']._serialized_end=2511
-  _globals['_REVOKEKEYREQUEST']._serialized_start=2514
-  _globals['_REVOKEKEYREQUEST']._serialized_end=2650
-  _globals['_REVOKEKEYRESPONSE']._serialized_start=2652
-  _globals['_REVOKEKEYRESPONSE']._serialized_end=2743
-  _globals['_LISTKEYSREQUEST']._serialized_start=2746
-  _globals['_LISTKEYSREQUEST']._serialized_end=2958
-  _globals['_LISTKEYSRESPONSE']._serialized_start=2961
-  _globals['_LISTKEYSRESPONSE']._serialized_end=3115
-  _globals['_REGISTERPREDICATEREQUEST']._serialized_start=3118
-  _globals['_REGISTERPREDICATEREQUEST']._serialized_end=3385
-  _globals['_REGISTERPREDICATERESPONSE']._serialized_start=3387
-  _globals['_REGISTERPREDICATERESPONSE']._serialized_end=3503
-  _globals['_DRIVECLOCKREQUEST']._serialized_start=3505
-  _globals['_DRIVECLOCKREQUEST']._serialized_end=3632
-  _globals['_DRIVECLOCKRESPONSE']._serialized_start=3634
-  _globals['_DRIVECLOCKRESPONSE']._serialized_end=3736
-  _globals['_OPENTEAMREQUEST']._serialized_start=3738
-  _globals['_OPENTEAMREQUEST']._serialized_end=3807
-  _globals['_OPENTEAMRESPONSE']._serialized_start=3809
-  _globals['_OPENTEAMRESPONSE']._serialized_end=3909
-  _globals['_LISTALERTSREQUEST']._serialized_start=3912
-  _globals['_LISTALERTSREQUEST']._serialized_end=4050
-  _globals['_LISTALERTSRESPONSE']._serialized_start=4053
-  _globals['_LISTALERTSRESPONSE']._serialized_end=4215
-  _globals['_ADMINSERVICE']._serialized_start=4218
-  _globals['_ADMINSERVICE']._serialized_end=5523
+  _globals['_GETTEAMREQUEST']._serialized_start=378
+  _globals['_GETTEAMREQUEST']._serialized_end=444
+  _globals['_GETTEAMRESPONSE']._serialized_start=446
+  _globals['_GETTEAMRESPONSE']._serialized_end=538
+  _globals['_UPDATETEAMPOLICYREQUEST']._serialized_start=541
+  _globals['_UPDATETEAMPOLICYREQUEST']._serialized_end=1054
+  _globals['_UPDATETEAMPOLICYRESPONSE']._serialized_start=1056
+  _globals['_UPDATETEAMPOLICYRESPONSE']._serialized_end=1167
+  _globals['_CREATEPROFILEREQUEST']._serialized_start=1169
+  _globals['_CREATEPROFILEREQUEST']._serialized_end=1274
+  _globals['_CREATEPROFILERESPONSE']._serialized_start=1276
+  _globals['_CREATEPROFILERESPONSE']._serialized_end=1383
+  _globals['_LISTPROFILESREQUEST']._serialized_start=1386
+  _globals['_LISTPROFILESREQUEST']._serialized_end=1526
+  _globals['_LISTPROFILESRESPONSE']._serialized_start=1529
+  _globals['_LISTPROFILESRESPONSE']._serialized_end=1699
+  _globals['_CREATEKEYREQUEST']._serialized_start=1702
+  _globals['_CREATEKEYREQUEST']._serialized_end=1990
+  _globals['_CREATEKEYRESPONSE']._serialized_start=1992
+  _globals['_CREATEKEYRESPONSE']._serialized_end=2107
+  _globals['_ROTATEKEYREQUEST']._serialized_start=2110
+  _globals['_ROTATEKEYREQUEST']._serialized_end=2373
+  _globals['_ROTATEKEYRESPONSE']._serialized_start=2376
+  _globals['_ROTATEKEYRESPONSE']._serialized_end=2545
+  _globals['_REVOKEKEYREQUEST']._serialized_start=2548
+  _globals['_REVOKEKEYREQUEST']._serialized_end=2684
+  _globals['_REVOKEKEYRESPONSE']._serialized_start=2686
+  _globals['_REVOKEKEYRESPONSE']._serialized_end=2777
+  _globals['_LISTKEYSREQUEST']._serialized_start=2780
+  _globals['_LISTKEYSREQUEST']._serialized_end=2992
+  _globals['_LISTKEYSRESPONSE']._serialized_start=2995
+  _globals['_LISTKEYSRESPONSE']._serialized_end=3149
+  _globals['_REGISTERSOURCEREQUEST']._serialized_start=3152
+  _globals['_REGISTERSOURCEREQUEST']._serialized_end=3414
+  _globals['_REGISTERSOURCERESPONSE']._serialized_start=3417
+  _globals['_REGISTERSOURCERESPONSE']._serialized_end=3618
+  _globals['_LISTSOURCESREQUEST']._serialized_start=3621
+  _globals['_LISTSOURCESREQUEST']._serialized_end=3760
+  _globals['_LISTSOURCESRESPONSE']._serialized_start=3763
+  _globals['_LISTSOURCESRESPONSE']._serialized_end=3929
+  _globals['_REGISTERPREDICATEREQUEST']._serialized_start=3932
+  _globals['_REGISTERPREDICATEREQUEST']._serialized_end=4199
+  _globals['_REGISTERPREDICATERESPONSE']._serialized_start=4201
+  _globals['_REGISTERPREDICATERESPONSE']._serialized_end=4317
+  _globals['_DRIVECLOCKREQUEST']._serialized_start=4319
+  _globals['_DRIVECLOCKREQUEST']._serialized_end=4446
+  _globals['_DRIVECLOCKRESPONSE']._serialized_start=4448
+  _globals['_DRIVECLOCKRESPONSE']._serialized_end=4550
+  _globals['_OPENTEAMREQUEST']._serialized_start=4552
+  _globals['_OPENTEAMREQUEST']._serialized_end=4621
+  _globals['_OPENTEAMRESPONSE']._serialized_start=4623
+  _globals['_OPENTEAMRESPONSE']._serialized_end=4723
+  _globals['_LISTALERTSREQUEST']._serialized_start=4726
+  _globals['_LISTALERTSREQUEST']._serialized_end=4864
+  _globals['_LISTALERTSRESPONSE']._serialized_start=4867
+  _globals['_LISTALERTSRESPONSE']._serialized_end=5029
+  _globals['_ADMINSERVICE']._serialized_start=5032
+  _globals['_ADMINSERVICE']._serialized_end=6563
 # @@protoc_insertion_point(module_scope)

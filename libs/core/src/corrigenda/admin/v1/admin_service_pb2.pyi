@@ -6,6 +6,7 @@ The service through which a team is administered."""
 from collections import abc as _abc
 from corrigenda.admin.v1 import alert_pb2 as _alert_pb2
 from corrigenda.admin.v1 import profile_pb2 as _profile_pb2
+from corrigenda.admin.v1 import source_pb2 as _source_pb2
 from corrigenda.admin.v1 import team_pb2 as _team_pb2
 from corrigenda.options.v1 import key_scope_pb2 as _key_scope_pb2
 from corrigenda.type.v1 import predicate_pb2 as _predicate_pb2
@@ -573,6 +574,146 @@ class ListKeysResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListKeysResponse: _TypeAlias = ListKeysResponse  # noqa: Y015
+
+@_typing.final
+class RegisterSourceRequest(_message.Message):
+    """A source to register."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    DEFINITION_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
+    RETIRE_FIELD_NUMBER: _builtins.int
+    idempotency_key: _builtins.str
+    """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
+    expected_version: _builtins.int
+    """The version that the caller saw, from 1; a source that is registered needs it. Absent: the source is new."""
+    retire: _builtins.bool
+    """Whether the entry says nothing any more from now on. Default: it is in use."""
+    @_builtins.property
+    def definition(self) -> _source_pb2.SourceDefinition:
+        """What it is allowed to say, and what its word is worth; it takes the place of the version before as a whole."""
+
+    def __init__(
+        self,
+        *,
+        idempotency_key: _builtins.str = ...,
+        definition: _source_pb2.SourceDefinition | None = ...,
+        expected_version: _builtins.int | None = ...,
+        retire: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "definition", b"definition", "expected_version", b"expected_version"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "definition", b"definition", "expected_version", b"expected_version", "idempotency_key", b"idempotency_key", "retire", b"retire"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__expected_version: _TypeAlias = _typing.Literal["expected_version"]  # noqa: Y015
+    _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expected_version) -> _WhichOneofReturnType__expected_version | None: ...
+
+Global___RegisterSourceRequest: _TypeAlias = RegisterSourceRequest  # noqa: Y015
+
+@_typing.final
+class RegisterSourceResponse(_message.Message):
+    """The registered source."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SOURCE_FIELD_NUMBER: _builtins.int
+    CHANGED_SUPPORTS_FIELD_NUMBER: _builtins.int
+    CHANGED_RELATIONSHIPS_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    changed_supports: _builtins.int
+    """Number of supports whose authority it changed."""
+    changed_relationships: _builtins.int
+    """Number of relationships that got a new version by it."""
+    revision: _builtins.int
+    """The commit that registered it."""
+    @_builtins.property
+    def source(self) -> _source_pb2.Source:
+        """The version that this call made."""
+
+    def __init__(
+        self,
+        *,
+        source: _source_pb2.Source | None = ...,
+        changed_supports: _builtins.int = ...,
+        changed_relationships: _builtins.int = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changed_relationships", b"changed_relationships", "changed_supports", b"changed_supports", "revision", b"revision", "source", b"source"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RegisterSourceResponse: _TypeAlias = RegisterSourceResponse  # noqa: Y015
+
+@_typing.final
+class ListSourcesRequest(_message.Message):
+    """Asks for the entries of the source registry."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MIN_REVISION_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    min_revision: _builtins.int
+    """The answer must know at least this revision (read your writes). Default: any."""
+    page_size: _builtins.int
+    """Most entries of this page, 1..200; larger ones are clamped. Default: 50."""
+    page_token: _builtins.str
+    """`next_page_token` of the page before, at most 1024 bytes. Default: the first page."""
+    def __init__(
+        self,
+        *,
+        min_revision: _builtins.int = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["min_revision", b"min_revision", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListSourcesRequest: _TypeAlias = ListSourcesRequest  # noqa: Y015
+
+@_typing.final
+class ListSourcesResponse(_message.Message):
+    """A page of the source registry, in the order of registration."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SOURCES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Token of the next page. Empty: this is the last one."""
+    total: _builtins.int
+    """Number of entries over all pages."""
+    revision: _builtins.int
+    """The revision that this answer shows."""
+    @_builtins.property
+    def sources(self) -> _containers.RepeatedCompositeFieldContainer[_source_pb2.Source]:
+        """The entries."""
+
+    def __init__(
+        self,
+        *,
+        sources: _abc.Iterable[_source_pb2.Source] | None = ...,
+        next_page_token: _builtins.str = ...,
+        total: _builtins.int = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "revision", b"revision", "sources", b"sources", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListSourcesResponse: _TypeAlias = ListSourcesResponse  # noqa: Y015
 
 @_typing.final
 class RegisterPredicateRequest(_message.Message):

@@ -76,6 +76,16 @@ class AdminServiceStub:
                 request_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListKeysRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListKeysResponse.FromString,
                 _registered_method=True)
+        self.RegisterSource = channel.unary_unary(
+                '/corrigenda.admin.v1.AdminService/RegisterSource',
+                request_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RegisterSourceRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RegisterSourceResponse.FromString,
+                _registered_method=True)
+        self.ListSources = channel.unary_unary(
+                '/corrigenda.admin.v1.AdminService/ListSources',
+                request_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListSourcesRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListSourcesResponse.FromString,
+                _registered_method=True)
         self.RegisterPredicate = channel.unary_unary(
                 '/corrigenda.admin.v1.AdminService/RegisterPredicate',
                 request_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RegisterPredicateRequest.SerializeToString,
@@ -197,6 +207,29 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RegisterSource(self, request, context):
+        """Registers a source, a new version of one, or the end of one. Authority that evidence of the source was granted, or
+        was not, is decided again in the same commit: each support whose authority changes gets a decision, and tiers,
+        timelines and conflicts follow from that.
+
+        Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS (also if it would touch more than 500 slots), RESOURCE_NOT_FOUND,
+        STALE_VERSION, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSources(self, request, context):
+        """The entries of the source registry, in the order in which they were registered, retired ones too. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def RegisterPredicate(self, request, context):
         """Registers a predicate, or a new version of one. Statements that are recorded stay as they are.
 
@@ -285,6 +318,16 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.ListKeys,
                     request_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListKeysRequest.FromString,
                     response_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListKeysResponse.SerializeToString,
+            ),
+            'RegisterSource': grpc.unary_unary_rpc_method_handler(
+                    servicer.RegisterSource,
+                    request_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RegisterSourceRequest.FromString,
+                    response_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RegisterSourceResponse.SerializeToString,
+            ),
+            'ListSources': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSources,
+                    request_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListSourcesRequest.FromString,
+                    response_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListSourcesResponse.SerializeToString,
             ),
             'RegisterPredicate': grpc.unary_unary_rpc_method_handler(
                     servicer.RegisterPredicate,
@@ -525,6 +568,60 @@ class AdminService:
             '/corrigenda.admin.v1.AdminService/ListKeys',
             corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListKeysRequest.SerializeToString,
             corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListKeysResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RegisterSource(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.admin.v1.AdminService/RegisterSource',
+            corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RegisterSourceRequest.SerializeToString,
+            corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.RegisterSourceResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSources(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.admin.v1.AdminService/ListSources',
+            corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListSourcesRequest.SerializeToString,
+            corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListSourcesResponse.FromString,
             options,
             channel_credentials,
             insecure,

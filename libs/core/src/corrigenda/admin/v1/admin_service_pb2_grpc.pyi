@@ -80,6 +80,21 @@ class AdminServiceStub:
 
     Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
     """
+    RegisterSource: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.RegisterSourceRequest, _admin_service_pb2.RegisterSourceResponse]
+    """Registers a source, a new version of one, or the end of one. Authority that evidence of the source was granted, or
+    was not, is decided again in the same commit: each support whose authority changes gets a decision, and tiers,
+    timelines and conflicts follow from that.
+
+    Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS (also if it would touch more than 500 slots), RESOURCE_NOT_FOUND,
+    STALE_VERSION, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every call can have.
+    """
+    ListSources: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.ListSourcesRequest, _admin_service_pb2.ListSourcesResponse]
+    """The entries of the source registry, in the order in which they were registered, retired ones too. Reads only.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
+    """
     RegisterPredicate: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.RegisterPredicateRequest, _admin_service_pb2.RegisterPredicateResponse]
     """Registers a predicate, or a new version of one. Statements that are recorded stay as they are.
 
@@ -222,6 +237,33 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_admin_service_pb2.ListKeysRequest, _abc.Awaitable[_admin_service_pb2.ListKeysResponse]],
     ) -> _abc.Awaitable[_admin_service_pb2.ListKeysResponse]:
         """The keys of the team, the oldest first, without any secret. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def RegisterSource(
+        self,
+        request: _admin_service_pb2.RegisterSourceRequest,
+        context: _aio.ServicerContext[_admin_service_pb2.RegisterSourceRequest, _abc.Awaitable[_admin_service_pb2.RegisterSourceResponse]],
+    ) -> _abc.Awaitable[_admin_service_pb2.RegisterSourceResponse]:
+        """Registers a source, a new version of one, or the end of one. Authority that evidence of the source was granted, or
+        was not, is decided again in the same commit: each support whose authority changes gets a decision, and tiers,
+        timelines and conflicts follow from that.
+
+        Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS (also if it would touch more than 500 slots), RESOURCE_NOT_FOUND,
+        STALE_VERSION, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def ListSources(
+        self,
+        request: _admin_service_pb2.ListSourcesRequest,
+        context: _aio.ServicerContext[_admin_service_pb2.ListSourcesRequest, _abc.Awaitable[_admin_service_pb2.ListSourcesResponse]],
+    ) -> _abc.Awaitable[_admin_service_pb2.ListSourcesResponse]:
+        """The entries of the source registry, in the order in which they were registered, retired ones too. Reads only.
 
         Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
         """

@@ -4,6 +4,7 @@ isort:skip_file
 The service through which memory is read."""
 
 from collections import abc as _abc
+from corrigenda.recall.v1 import change_pb2 as _change_pb2
 from corrigenda.recall.v1 import result_pb2 as _result_pb2
 from corrigenda.recall.v1 import trace_pb2 as _trace_pb2
 from corrigenda.type.v1 import evidence_pb2 as _evidence_pb2
@@ -385,3 +386,69 @@ class ListPredicatesResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListPredicatesResponse: _TypeAlias = ListPredicatesResponse  # noqa: Y015
+
+@_typing.final
+class ListChangesRequest(_message.Message):
+    """Asks for committed revisions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AFTER_REVISION_FIELD_NUMBER: _builtins.int
+    KNOWN_FIELD_NUMBER: _builtins.int
+    FOLLOW_FIELD_NUMBER: _builtins.int
+    MIN_REVISION_FIELD_NUMBER: _builtins.int
+    after_revision: _builtins.int
+    """Only revisions after this one, which must have been committed. Default: all."""
+    follow: _builtins.bool
+    """Whether the stream goes on with what is committed later, until shortly before the deadline of the call; not together
+    with `known`. Default: no.
+    """
+    min_revision: _builtins.int
+    """The answer must know at least this revision (read your writes). Default: any."""
+    @_builtins.property
+    def known(self) -> _time_pb2.KnownSelector:
+        """As of when: nothing that was committed later comes. Default: the latest revision."""
+
+    def __init__(
+        self,
+        *,
+        after_revision: _builtins.int = ...,
+        known: _time_pb2.KnownSelector | None = ...,
+        follow: _builtins.bool = ...,
+        min_revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["known", b"known"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_revision", b"after_revision", "follow", b"follow", "known", b"known", "min_revision", b"min_revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListChangesRequest: _TypeAlias = ListChangesRequest  # noqa: Y015
+
+@_typing.final
+class ListChangesResponse(_message.Message):
+    """Some committed revisions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGES_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    revision: _builtins.int
+    """The last revision that came, or the one that was asked after; the next call goes on after it."""
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedCompositeFieldContainer[_change_pb2.Change]:
+        """The revisions, the oldest first, at most 200. Empty: there is none so far, in the first message only."""
+
+    def __init__(
+        self,
+        *,
+        changes: _abc.Iterable[_change_pb2.Change] | None = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "revision", b"revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListChangesResponse: _TypeAlias = ListChangesResponse  # noqa: Y015

@@ -50,6 +50,11 @@ class RecallServiceStub:
                 request_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.ListPredicatesRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.ListPredicatesResponse.FromString,
                 _registered_method=True)
+        self.ListChanges = channel.unary_stream(
+                '/corrigenda.recall.v1.RecallService/ListChanges',
+                request_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.ListChangesRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.ListChangesResponse.FromString,
+                _registered_method=True)
 
 
 class RecallServiceServicer:
@@ -86,6 +91,17 @@ class RecallServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListChanges(self, request, context):
+        """The committed revisions of the team with their hashes, the oldest first, as a stream: for an audit, a replica or a
+        cache. A stream may end at any time, at the latest with the deadline of its call; the next one goes on after the
+        last revision that came. Reads only.
+
+        Reasons: INVALID_FIELD, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RecallServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -103,6 +119,11 @@ def add_RecallServiceServicer_to_server(servicer, server):
                     servicer.ListPredicates,
                     request_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.ListPredicatesRequest.FromString,
                     response_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.ListPredicatesResponse.SerializeToString,
+            ),
+            'ListChanges': grpc.unary_stream_rpc_method_handler(
+                    servicer.ListChanges,
+                    request_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.ListChangesRequest.FromString,
+                    response_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.ListChangesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -187,6 +208,33 @@ class RecallService:
             '/corrigenda.recall.v1.RecallService/ListPredicates',
             corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.ListPredicatesRequest.SerializeToString,
             corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.ListPredicatesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListChanges(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/corrigenda.recall.v1.RecallService/ListChanges',
+            corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.ListChangesRequest.SerializeToString,
+            corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.ListChangesResponse.FromString,
             options,
             channel_credentials,
             insecure,

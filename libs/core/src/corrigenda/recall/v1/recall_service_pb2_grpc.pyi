@@ -34,6 +34,13 @@ class RecallServiceStub:
 
     Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
     """
+    ListChanges: _aio.UnaryStreamMultiCallable[_recall_service_pb2.ListChangesRequest, _recall_service_pb2.ListChangesResponse]
+    """The committed revisions of the team with their hashes, the oldest first, as a stream: for an audit, a replica or a
+    cache. A stream may end at any time, at the latest with the deadline of its call; the next one goes on after the
+    last revision that came. Reads only.
+
+    Reasons: INVALID_FIELD, REVISION_NOT_REPLICATED, and those that every call can have.
+    """
 
 class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
     """Reading: what the team knows, what is disputed, and how it came to be. Nothing here changes anything."""
@@ -72,6 +79,19 @@ class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
         """The predicates of the team by key. Reads only.
 
         Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def ListChanges(
+        self,
+        request: _recall_service_pb2.ListChangesRequest,
+        context: _aio.ServicerContext[_recall_service_pb2.ListChangesRequest, _abc.AsyncIterator[_recall_service_pb2.ListChangesResponse]],
+    ) -> _abc.AsyncIterator[_recall_service_pb2.ListChangesResponse]:
+        """The committed revisions of the team with their hashes, the oldest first, as a stream: for an audit, a replica or a
+        cache. A stream may end at any time, at the latest with the deadline of its call; the next one goes on after the
+        last revision that came. Reads only.
+
+        Reasons: INVALID_FIELD, REVISION_NOT_REPLICATED, and those that every call can have.
         """
 
 def add_RecallServiceServicer_to_server(servicer: RecallServiceServicer, server: _aio.Server) -> None: ...

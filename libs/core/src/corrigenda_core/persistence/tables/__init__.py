@@ -35,6 +35,13 @@ from corrigenda_core.persistence.tables.relationships import (
 )
 from corrigenda_core.persistence.tables.review import alerts, case_lease, review_reservations, review_runs
 from corrigenda_core.persistence.tables.search import search_documents, search_refresh_intents
+from corrigenda_core.persistence.tables.sources import (
+    fragment_retirements,
+    source_states,
+    source_states_history,
+    sources,
+    sources_history,
+)
 from corrigenda_core.persistence.tables.team import api_keys, profiles, teams
 
 __all__ = [
@@ -57,6 +64,7 @@ __all__ = [
     "entity_names",
     "evidence_fragments",
     "evidence_occurrences",
+    "fragment_retirements",
     "idempotency_records",
     "ingests",
     "ledger",
@@ -75,6 +83,10 @@ __all__ = [
     "review_runs",
     "search_documents",
     "search_refresh_intents",
+    "source_states",
+    "source_states_history",
+    "sources",
+    "sources_history",
     "statements",
     "support_decisions",
     "supports",

@@ -72,6 +72,19 @@ evidence_fragments = team_table(
         "content_sha256",
         serves="exact resubmission by the same author; foreign key to profiles",
     ),
+    index(
+        "evidence_fragments_source_key_idx",
+        "source_key",
+        "source_revision",
+        serves="fragments of a source's revision: what loses its effect when the next one is activated",
+        where="source_key IS NOT NULL",
+    ),
+    index(
+        "evidence_fragments_source_group_idx",
+        "source_group",
+        serves="fragments of a group: what a change of the registry decides again",
+        where="source_group IS NOT NULL",
+    ),
     key=("fragment_id",),
     comment="Immutable verbatim text with its author and its source.",
 )

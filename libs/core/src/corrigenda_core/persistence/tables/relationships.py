@@ -225,7 +225,7 @@ support_decisions = team_table(
     required("support_id", Uuid),
     *member_of("kind", SupportDecisionKind),
     *member_of("authority", Authority),
-    required("granted_by_key", Boolean, "only the key's own permission granted it: no registry change takes it away"),
+    required("granted_by_key", Boolean, "the key's own permission granted it: no registry change takes it away"),
     required("reason", Text),
     *acted_by(),
     *ledgered(),

@@ -1,0 +1,133 @@
+-- The source registry, where each source key stands, and what depends on the fragments of a source.
+
+-- name: source_row
+-- purpose: the current version of a registry entry
+-- index: sources_source_group_key
+-- lock: none
+SELECT s.source_id, s.source_group, s.source_key, s.version, s.speakers, s.authoritative_for_all, s.authoritative_for,
+       s.record, s.lifecycle
+FROM sources AS s
+WHERE s.team_id = %(team_id)s AND s.source_group = %(source_group)s AND s.source_key = %(source_key)s;
+
+-- name: source_page
+-- purpose: a page of the registry in the order of registration
+-- index: sources_pkey
+-- lock: none
+SELECT s.source_id, s.source_group, s.source_key, s.version, s.speakers, s.authoritative_for_all, s.authoritative_for,
+       s.record, s.lifecycle
+FROM sources AS s
+WHERE s.team_id = %(team_id)s AND s.source_id > %(after)s
+ORDER BY s.source_id
+LIMIT %(limit)s;
+
+-- name: source_count
+-- purpose: the total of a list of the registry
+-- index: sources_pkey
+-- lock: none
+SELECT count(*) AS total
+FROM sources AS s
+WHERE s.team_id = %(team_id)s;
+
+-- name: registered_sources
+-- purpose: the entries in use that fragments with these groups and keys can be of
+-- index: sources_source_group_key, sources_source_key_idx
+-- lock: none
+SELECT s.source_id, s.source_group, s.source_key, s.version, s.speakers, s.authoritative_for_all, s.authoritative_for,
+       s.record, s.lifecycle
+FROM sources AS s
+WHERE s.team_id = %(team_id)s AND s.lifecycle = 'active' AND s.source_group = ANY(%(groups)s)
+UNION
+SELECT s.source_id, s.source_group, s.source_key, s.version, s.speakers, s.authoritative_for_all, s.authoritative_for,
+       s.record, s.lifecycle
+FROM sources AS s
+WHERE s.team_id = %(team_id)s AND s.lifecycle = 'active' AND s.source_key = ANY(%(keys)s)
+ORDER BY source_id;
+
+-- name: profiles_there
+-- purpose: which of the profiles that an entry names are the team's
+-- index: profiles_pkey
+-- lock: none
+SELECT p.profile_id
+FROM profiles AS p
+WHERE p.team_id = %(team_id)s AND p.profile_id = ANY(%(profile_ids)s);
+
+-- name: predicates_there
+-- purpose: which of the predicates that an entry names are registered
+-- index: predicates_pkey
+-- lock: none
+SELECT p.predicate
+FROM predicates AS p
+WHERE p.team_id = %(team_id)s AND p.predicate = ANY(%(predicates)s);
+
+-- name: predicates_by_key
+-- purpose: the current versions of predicates
+-- index: predicates_pkey
+-- lock: none
+SELECT p.predicate, p.version, p.aliases, p.subject_kinds, p.object_kinds, p.value_types, p.unit, p.relationship_kind,
+       p.current_cardinality, p.supersession_basis, p.same_moment_policy, p.start_granularity, p.pii_class,
+       p.review_after_days, p.lifecycle
+FROM predicates AS p
+WHERE p.team_id = %(team_id)s AND p.predicate = ANY(%(predicates)s);
+
+-- name: supports_of_source_group
+-- purpose: supports by fragments of a group that claim to be authoritative, each with its last decision and its slot
+-- index: evidence_fragments_source_group_idx
+-- lock: none
+SELECT p.support_id, s.subject_id, s.predicate, s.scope, d.kind, d.authority, f.author_id, f.claimed_authority, f.source_group,
+       f.source_key, f.source_revision,
+       EXISTS (
+           SELECT 1
+           FROM support_decisions AS g
+           WHERE g.team_id = p.team_id AND g.support_id = p.support_id AND g.granted_by_key
+       ) AS granted_by_key
+FROM evidence_fragments AS f
+JOIN supports AS p ON p.team_id = f.team_id AND p.fragment_id = f.fragment_id
+CROSS JOIN LATERAL (
+    SELECT d.kind, d.authority
+    FROM support_decisions AS d
+    WHERE d.team_id = p.team_id AND d.support_id = p.support_id
+    ORDER BY d.revision DESC
+    LIMIT 1
+) AS d
+CROSS JOIN LATERAL (
+    SELECT s.subject_id, s.predicate, s.scope
+    FROM statements AS s
+    WHERE s.team_id = p.team_id AND s.statement_id = p.statement_id
+    ORDER BY s.revision DESC
+    LIMIT 1
+) AS s
+WHERE f.team_id = %(team_id)s AND f.source_group = %(source_group)s AND f.claimed_authority = 'authoritative'
+ORDER BY p.support_id
+LIMIT %(limit)s;
+
+-- name: supports_of_source_key
+-- purpose: the same by fragments of a key, in one group or (an empty one) in all
+-- index: evidence_fragments_source_key_idx
+-- lock: none
+SELECT p.support_id, s.subject_id, s.predicate, s.scope, d.kind, d.authority, f.author_id, f.claimed_authority, f.source_group,
+       f.source_key, f.source_revision,
+       EXISTS (
+           SELECT 1
+           FROM support_decisions AS g
+           WHERE g.team_id = p.team_id AND g.support_id = p.support_id AND g.granted_by_key
+       ) AS granted_by_key
+FROM evidence_fragments AS f
+JOIN supports AS p ON p.team_id = f.team_id AND p.fragment_id = f.fragment_id
+CROSS JOIN LATERAL (
+    SELECT d.kind, d.authority
+    FROM support_decisions AS d
+    WHERE d.team_id = p.team_id AND d.support_id = p.support_id
+    ORDER BY d.revision DESC
+    LIMIT 1
+) AS d
+CROSS JOIN LATERAL (
+    SELECT s.subject_id, s.predicate, s.scope
+    FROM statements AS s
+    WHERE s.team_id = p.team_id AND s.statement_id = p.statement_id
+    ORDER BY s.revision DESC
+    LIMIT 1
+) AS s
+WHERE f.team_id = %(team_id)s AND f.source_key = %(source_key)s AND f.claimed_authority = 'authoritative'
+  AND (%(source_group)s = '' OR f.source_group = %(source_group)s)
+ORDER BY p.support_id
+LIMIT %(limit)s;

@@ -1,0 +1,95 @@
+"""Supports that a source takes away or whose authority it changes: what a slot says afterwards, for every owner."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from corrigenda_core.domain.cases import CaseAction
+from corrigenda_core.domain.changes import Changes
+from corrigenda_core.domain.evidence import Authority, SupportDecision, SupportDecisionKind
+from corrigenda_core.domain.ids import FragmentId, ProfileId
+from corrigenda_core.domain.relationships import Tier
+from corrigenda_core.policy.support_switches import plan_fragment_retirement, plan_support_switches
+from corrigenda_core.testing.owner_slot import OwnerSlot
+from corrigenda_core.testing.slots import predicate
+
+BOB = ProfileId("bob")
+
+
+def slot_of(*lines: str) -> OwnerSlot:
+    slot = OwnerSlot(predicate())
+    for line in lines:
+        slot.place(line)
+    return slot
+
+
+def fragment_of(slot: OwnerSlot, name: str) -> FragmentId:
+    return next(support.fragment_id for support in slot.view.supports if support.statement_id == name)
+
+
+def retire(slot: OwnerSlot, *names: str) -> Changes:
+    gone = {fragment_of(slot, name) for name in names}
+    return slot.commit(plan_fragment_retirement(slot.view, slot.context(), gone, "revision_superseded"))
+
+
+@pytest.mark.rule("R4.2", "R4.3")
+def test_acceptance_v14_one_of_two_sources_is_taken_away() -> None:
+    slot = slot_of("x 1 Mar", "x 1 Mar")
+    (row,) = slot.view.rows
+    assert row.tier is Tier.FACT
+    changes = retire(slot, "s0")
+    assert slot.rows() == ["x 1 Mar.. active"]
+    (row,) = slot.view.rows
+    assert row.tier is Tier.VALIDATED_CLAIM
+    assert [(d.kind, d.reason) for d in changes.support_decisions] == [
+        (SupportDecisionKind.REVOKE, "revision_superseded")
+    ]
+    assert [transition.reason for transition in changes.transitions] == ["revision_superseded"]
+
+
+@pytest.mark.rule("R2.5", "R4.3")
+def test_what_loses_its_last_support_leaves_the_timeline_and_what_it_had_ended_comes_back() -> None:
+    slot = slot_of("x 1 Jan", "y 1 Mar")
+    retire(slot, "s1")
+    assert slot.rows() == ["x 1 Jan.. active", "y 1 Mar.. pending_evidence"]
+
+
+@pytest.mark.rule("R2.5")
+def test_every_owner_who_stands_on_the_text_is_told_and_the_case_follows() -> None:
+    slot = slot_of("x 1 Mar")
+    slot.place("y 1 Mar", owner=BOB)
+    (case,) = slot.view.cases
+    changes = retire(slot, "s0", "s1")
+    assert {row.owner_id for row in changes.relationships} == {"ann", "bob"}
+    assert [event.action for event in changes.case_events] == [CaseAction.REFRESHED]
+    (after,) = slot.view.cases
+    assert after.version == case.version + 1
+    assert all(not position.members for position in after.positions)
+
+
+def test_a_text_that_supports_nothing_here_changes_nothing() -> None:
+    slot = slot_of("x 1 Mar")
+    assert plan_fragment_retirement(slot.view, slot.context(), {FragmentId("elsewhere")}, "why") == Changes()
+    retire(slot, "s0")
+    again = plan_fragment_retirement(slot.view, slot.context(), {fragment_of(slot, "s0")}, "why")
+    assert again == Changes()
+
+
+@pytest.mark.rule("R2.3", "R4.2")
+def test_another_authority_changes_the_tier_and_nothing_else() -> None:
+    slot = slot_of("x 1 Mar")
+    (support,) = slot.view.supports
+    granted = SupportDecision(
+        support_id=support.support_id,
+        kind=SupportDecisionKind.GRANT,
+        authority=Authority.AUTHORITATIVE,
+        reason="source_registry_changed",
+    )
+    slot.commit(plan_support_switches(slot.view, slot.context(), [granted], "source_registry_changed"))
+    (row,) = slot.view.rows
+    assert (slot.rows(), row.tier) == (["x 1 Mar.. active"], Tier.FACT)
+    lowered = replace(granted, authority=Authority.PRIMARY)
+    slot.commit(plan_support_switches(slot.view, slot.context(), [lowered], "source_registry_changed"))
+    (row,) = slot.view.rows
+    assert (slot.rows(), row.tier) == (["x 1 Mar.. active"], Tier.VALIDATED_CLAIM)
