@@ -20,13 +20,14 @@ from corrigenda_core.domain.submissions import Submission
 from corrigenda_core.persistence.ingest_store import FactQueries, SubmissionFacts
 from corrigenda_core.persistence.question_store import asked_mentions
 from corrigenda_core.persistence.team_clock import ClockReading
+from corrigenda_core.persistence.text_bands import text_bands
 from corrigenda_core.policy.identity import (
     IdentityQuestion,
     IdentityQuestionReason,
     may_confirm_new_entity,
     may_select_entity,
 )
-from corrigenda_core.policy.normalisation import decide_predicate_key
+from corrigenda_core.policy.normalisation import decide_predicate_key, decide_text_form
 from corrigenda_core.ports.providers import VerificationRequest
 
 from corrigenda_ingest.correcting import CorrectionPlanner, corrected_rows, with_targets
@@ -155,10 +156,10 @@ class DecisionWork:
         waiting = base.waiting
         return verification_request(waiting.prepared, waiting.entities, waiting.bound(base.facts), base.facts)
 
-    def lengths(self, question: Question) -> list[int]:
-        """The lengths of all texts that can be placed, in code points."""
-        waiting = [len(text.content) for text in question.fragments.values()]
-        return [len(one.given.content) for one in self.prepared.evidence] + waiting
+    def bands(self, question: Question) -> frozenset[int]:
+        """What near duplicates of all texts that can be placed are looked for by."""
+        waiting = {band for text in question.fragments.values() for band in text_bands(decide_text_form(text.content))}
+        return frozenset(waiting.union(*(one.bands for one in self.prepared.evidence)))
 
     def _correction(self, base: DecisionPlanner, predicate_words: PredicateWords) -> SubmissionPlanner:
         """What places the correction, each proposal in the place of what it contradicts."""

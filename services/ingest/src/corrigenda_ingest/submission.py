@@ -36,12 +36,16 @@ from corrigenda_ingest.touched_slots import SlotChange
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedEvidence:
-    """An evidence item with its hashes and what the scan found; ``normal_text`` is what copies are recognised by."""
+    """An evidence item with its hashes and what the scan found.
+
+    ``normal_text`` is what copies are recognised by, and ``bands`` are what they are looked for by.
+    """
 
     given: EvidenceInput
     content_sha256: bytes
     normal_sha256: bytes
     normal_text: str
+    bands: tuple[int, ...]
     scan: ScanResult
 
     def claim(self, author: ProfileId) -> SourceClaim:

@@ -192,8 +192,8 @@ class FactQueries:
         )
 
 
-def slot_texts(team_id: TeamId, slot: Slot, *, name: str, shortest: int, longest: int) -> Query:
-    """Texts that speak in a slot, ``shortest`` to ``longest`` code points long; rows (fragment_id, content)."""
+def slot_texts(team_id: TeamId, slot: Slot, *, name: str, bands: Sequence[int]) -> Query:
+    """Texts that speak in a slot and share a band (`text_bands`); rows (fragment_id, content)."""
     statement = load_sql("ingest.sql")["slot_texts"]
     return Query(
         name=name,
@@ -203,8 +203,7 @@ def slot_texts(team_id: TeamId, slot: Slot, *, name: str, shortest: int, longest
             "subject_id": slot.subject_id,
             "predicate": slot.predicate,
             "scope": slot.scope,
-            "shortest": shortest,
-            "longest": longest,
+            "bands": list(bands),
         },
     )
 
@@ -217,6 +216,17 @@ def team_settings(team_id: TeamId, profile_id: ProfileId) -> Query:
 def active_predicates(team_id: TeamId) -> Query:
     """The active predicates, by key; `predicate_of` reads a row."""
     return load_sql("ingest.sql").query("active_predicates", team_id=team_id)
+
+
+def insert_text_bands(team_id: TeamId, bands: Sequence[tuple[FragmentId, Sequence[int]]]) -> Query:
+    """The INSERT of the bands of new fragments."""
+    rows = [(band, fragment_id) for fragment_id, of_text in bands for band in of_text]
+    return load_sql("ingest.sql").query(
+        "insert_text_bands",
+        team_id=team_id,
+        bands=[band for band, _ in rows],
+        fragment_ids=[fragment_id for _, fragment_id in rows],
+    )
 
 
 def predicate_names(team_id: TeamId) -> Query:
