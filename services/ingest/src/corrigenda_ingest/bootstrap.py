@@ -14,6 +14,7 @@ from corrigenda_ingest.config import IngestSettings
 from corrigenda_ingest.handlers import AdminHandlers, IngestHandlers
 from corrigenda_ingest.outside import OutsideLook
 from corrigenda_ingest.use_cases.administration import Administration
+from corrigenda_ingest.use_cases.adopt_evidence import AdoptEvidence
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
 from corrigenda_ingest.use_cases.keys import Keys
 from corrigenda_ingest.use_cases.list_alerts import ListAlerts
@@ -32,9 +33,10 @@ def bindings(foundation: Foundation, settings: IngestSettings, authenticator: Au
     """What the process serves; ``authenticator`` forgets the keys that it revokes."""
     tokens = page_tokens(settings)
     verdicts = VerificationTokens(settings.page_token_key.get_secret_value().encode(), now=foundation.now)
+    verifier = make_verifier(settings, decide_time_bounds)
     look = OutsideLook(
         reader=foundation.reader,
-        verifier=make_verifier(settings, decide_time_bounds),
+        verifier=verifier,
         tokens=verdicts,
         new_ids=foundation.new_ids,
     )
@@ -43,6 +45,9 @@ def bindings(foundation: Foundation, settings: IngestSettings, authenticator: Au
         remember=Remember(look=look, runner=foundation.runner),
         preflight_remember=PreflightRemember(look=look, reader=foundation.reader, tokens=verdicts),
         get_placement=GetPlacement(reader=foundation.reader),
+        adopt_evidence=AdoptEvidence(
+            reader=foundation.reader, runner=foundation.runner, verifier=verifier, new_ids=foundation.new_ids
+        ),
     )
     admin = AdminHandlers(
         teams=Teams(administration=administration, reader=foundation.reader),

@@ -15,6 +15,7 @@ from corrigenda_core.rpc.idempotent import idempotency_of
 
 from corrigenda_ingest.requests import submission_of
 from corrigenda_ingest.responses import PlacementMessages
+from corrigenda_ingest.use_cases.adopt_evidence import AdoptEvidence
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
 from corrigenda_ingest.use_cases.keys import Keys
 from corrigenda_ingest.use_cases.list_alerts import ListAlerts
@@ -39,6 +40,7 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
     remember: Remember
     preflight_remember: PreflightRemember
     get_placement: GetPlacement
+    adopt_evidence: AdoptEvidence
 
     async def Remember(self, request: ingest.RememberRequest, context: Any) -> ingest.RememberResponse:
         """Stores evidence and places what it says."""
@@ -69,6 +71,10 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
     async def GetPlacement(self, request: ingest.GetPlacementRequest, context: Any) -> ingest.GetPlacementResponse:
         """What became of an earlier submission."""
         return await self.get_placement(current_call().caller, request, _deadline())
+
+    async def AdoptEvidence(self, request: ingest.AdoptEvidenceRequest, context: Any) -> ingest.AdoptEvidenceResponse:
+        """Lets a relationship stand on a text of another profile."""
+        return (await self.adopt_evidence(current_call().caller, request, _deadline())).value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from corrigenda_core.domain.actors import Caller
@@ -63,17 +63,23 @@ class SlotLook:
 def looks_of(team_id: TeamId, bound: Iterable[BoundRelationship], prepared: PreparedSubmission) -> list[SlotLook]:
     """One look for each slot that is spoken of, in an order that depends on the slots alone."""
     slots = {one.slot for one in bound if one.slot is not None}
-    lengths = [len(item.given.content) for item in prepared.evidence]
+    shortest, longest = near_lengths([item.given.content for item in prepared.evidence])
     return [
         SlotLook(
             team_id=team_id,
             slot=slot,
             number=number,
-            shortest=int(min(lengths) * _LENGTH_SHARE),
-            longest=int(max(lengths) / _LENGTH_SHARE) + 1,
+            shortest=shortest,
+            longest=longest,
         )
         for number, slot in enumerate(sorted(slots, key=lambda one: (one.subject_id, one.predicate, one.scope)))
     ]
+
+
+def near_lengths(texts: Sequence[str]) -> tuple[int, int]:
+    """The least and the greatest length, in code points, that a near duplicate of one of the texts can have."""
+    lengths = [len(text) for text in texts]
+    return int(min(lengths) * _LENGTH_SHARE), int(max(lengths) / _LENGTH_SHARE) + 1
 
 
 def fact_queries(caller: Caller, prepared: PreparedSubmission) -> FactQueries:

@@ -10,7 +10,6 @@ from corrigenda_core.domain.ids import EntityId, IdRange
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.sources import RetiredFragment
 from corrigenda_core.domain.submissions import EntityRef
-from corrigenda_core.domain.verification import VerificationVerdict
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.changes_writer import ChangesWriter
 from corrigenda_core.persistence.database import Unbounded
@@ -19,7 +18,7 @@ from corrigenda_core.persistence.row_values import actor_columns, object_columns
 from corrigenda_core.persistence.slot_store import CaseRowVersions
 from corrigenda_core.persistence.transaction import Transaction
 from corrigenda_core.policy.normalisation import decide_text_form
-from corrigenda_core.ports.providers import CitedBound, Finding
+from corrigenda_core.ports.providers import Finding
 
 from corrigenda_ingest.submission import (
     BoundRelationship,
@@ -28,6 +27,7 @@ from corrigenda_ingest.submission import (
     PlannedState,
     PlannedSubmission,
 )
+from corrigenda_ingest.verdict_rows import verdict_row
 
 
 class SubmissionWriter:
@@ -266,29 +266,14 @@ class SubmissionWriter:
             self._verification(number, answer.finding)
 
     def _verification(self, number: int, finding: Finding) -> None:
-        self._transaction.insert(
-            tables.verification_events,
-            {
-                "verification_id": self._ids.part(1).nth(number),
-                "observation_id": self._planned.answers[number].observation_id,
-                "verdict": VerificationVerdict(finding.verdict),
-                "reason": finding.reason,
-                "verifier": self._planned.verifier,
-                "bounds": [self._bound(cited) for cited in finding.bounds],
-            },
+        row = verdict_row(
+            finding,
+            verification_id=self._ids.part(1).nth(number),
+            observation_id=self._planned.answers[number].observation_id,
+            verifier=self._planned.verifier,
+            fragment_ids=[fragment.fragment_id for fragment in self._planned.fragments],
         )
-
-    def _bound(self, cited: CitedBound) -> dict[str, object]:
-        bound = cited.bound
-        return {
-            "fragment_id": self._planned.fragments[cited.evidence_index].fragment_id,
-            "side": bound.side,
-            "from": bound.whole.start.isoformat(),
-            "to": bound.whole.end.isoformat(),
-            "at": bound.at.isoformat(),
-            "start": bound.span.start,
-            "end": bound.span.end,
-        }
+        self._transaction.insert(tables.verification_events, row)
 
 
 def _alias_forms(forms: Iterable[str], aliases: Iterable[str]) -> list[tuple[str, str]]:

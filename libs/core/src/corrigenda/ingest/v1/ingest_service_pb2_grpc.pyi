@@ -42,6 +42,19 @@ class IngestServiceStub:
 
     Reasons: INVALID_FIELD, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
     """
+    AdoptEvidence: _aio.UnaryUnaryMultiCallable[_ingest_service_pb2.AdoptEvidenceRequest, _ingest_service_pb2.AdoptEvidenceResponse]
+    """Lets a relationship of the caller stand on a text of another profile as well. The text stays its author's, with its
+    group, key and claimed authority, and adds no witness to those that there are; the passages are verified for what
+    the relationship says, and its times stay as they are. A relationship that had lost its support is in force again,
+    which can open a team conflict.
+
+    Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+    Reasons: INVALID_FIELD (also for an own text, for one that its source has left behind and for a relationship that
+    nothing carries any more), TOO_LARGE, TOO_MANY_ITEMS, QUOTE_NOT_FOUND, QUOTE_AMBIGUOUS, NOT_OWNER,
+    RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION, EVIDENCE_ERASED, VERIFIER_UNAVAILABLE, CONTENTION, and
+    those that every call can have.
+    """
 
 class IngestServiceServicer(metaclass=_abc_1.ABCMeta):
     """Owner-authored writes: every call acts for the profile of its key and changes only what that profile owns."""
@@ -88,6 +101,25 @@ class IngestServiceServicer(metaclass=_abc_1.ABCMeta):
         """The result of an earlier submission of the team, as it was when it was recorded. Reads only.
 
         Reasons: INVALID_FIELD, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def AdoptEvidence(
+        self,
+        request: _ingest_service_pb2.AdoptEvidenceRequest,
+        context: _aio.ServicerContext[_ingest_service_pb2.AdoptEvidenceRequest, _abc.Awaitable[_ingest_service_pb2.AdoptEvidenceResponse]],
+    ) -> _abc.Awaitable[_ingest_service_pb2.AdoptEvidenceResponse]:
+        """Lets a relationship of the caller stand on a text of another profile as well. The text stays its author's, with its
+        group, key and claimed authority, and adds no witness to those that there are; the passages are verified for what
+        the relationship says, and its times stay as they are. A relationship that had lost its support is in force again,
+        which can open a team conflict.
+
+        Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+        Reasons: INVALID_FIELD (also for an own text, for one that its source has left behind and for a relationship that
+        nothing carries any more), TOO_LARGE, TOO_MANY_ITEMS, QUOTE_NOT_FOUND, QUOTE_AMBIGUOUS, NOT_OWNER,
+        RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION, EVIDENCE_ERASED, VERIFIER_UNAVAILABLE, CONTENTION, and
+        those that every call can have.
         """
 
 def add_IngestServiceServicer_to_server(servicer: IngestServiceServicer, server: _aio.Server) -> None: ...
