@@ -1,4 +1,4 @@
-"""Adoption over the wire: a relationship stands on another profile's text, which stays that profile's in every count."""
+"""Adoption over the wire: a relationship stands on a text of another profile, which stays that one's in every count."""
 
 import uuid
 from collections.abc import Awaitable, Callable
