@@ -150,14 +150,20 @@ def test_tools_are_those_of_the_contract() -> None:
         "PreflightRemember": "detect_contradiction",
         "GetPlacement": "get_memory_placement",
         "AdoptEvidence": "adopt_evidence",
+        "ResolvePlacement": "resolve_memory_placement",
         "ListConflicts": "list_conflicts",
         "GetConflict": "get_conflict",
         "ExplainConflict": "explain_conflict",
         "ResolveConflict": "resolve_conflict",
+        "RevertResolution": "revert_resolution",
+        "Forget": "forget",
         "ListReviewItems": "list_review_items",
         "Recall": "recall_memory",
         "Trace": "trace_memory",
+        "Timeline": "get_entity_timeline",
+        "SearchEntities": "search_entities",
         "ListPredicates": "list_predicates",
+        "GetSourceHistory": "get_source_history",
     }
 
 

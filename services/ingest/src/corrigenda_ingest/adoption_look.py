@@ -72,7 +72,7 @@ def adoptable_text(answers: Mapping[str, list[Row]], fragment_id: FragmentId, *,
             for one that supports nothing any more.
     """
     row = next(iter(answers["adoptable_fragment"]), None)
-    if row is None or (ScanVerdict(row["scan_verdict"]) is ScanVerdict.QUARANTINED and not row["carries"]):
+    if row is None or (ScanVerdict(row["scan_verdict"]) is ScanVerdict.QUARANTINED and not row["released"]):
         raise Refusal(
             Reason.RESOURCE_NOT_FOUND,
             "there is no such fragment",

@@ -13,9 +13,11 @@ from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.calls import current_call
 from corrigenda_core.rpc.idempotent import idempotency_of
 
-from corrigenda_ingest.requests import submission_of
+from corrigenda_ingest.decision_responses import resolved_placement
+from corrigenda_ingest.requests import evidence_of, forgetting_of, placement_decision_of, submission_of
 from corrigenda_ingest.responses import PlacementMessages
 from corrigenda_ingest.use_cases.adopt_evidence import AdoptEvidence
+from corrigenda_ingest.use_cases.forget import Forget
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
 from corrigenda_ingest.use_cases.keys import Keys
 from corrigenda_ingest.use_cases.list_alerts import ListAlerts
@@ -26,6 +28,7 @@ from corrigenda_ingest.use_cases.profiles import Profiles
 from corrigenda_ingest.use_cases.register_predicate import RegisterPredicate
 from corrigenda_ingest.use_cases.register_source import RegisterSource
 from corrigenda_ingest.use_cases.remember import Remember
+from corrigenda_ingest.use_cases.resolve_placement import ResolvePlacement
 from corrigenda_ingest.use_cases.teams import Teams
 
 
@@ -40,7 +43,9 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
     remember: Remember
     preflight_remember: PreflightRemember
     get_placement: GetPlacement
+    resolve_placement: ResolvePlacement
     adopt_evidence: AdoptEvidence
+    forget: Forget
 
     async def Remember(self, request: ingest.RememberRequest, context: Any) -> ingest.RememberResponse:
         """Stores evidence and places what it says."""
@@ -75,6 +80,26 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
     async def AdoptEvidence(self, request: ingest.AdoptEvidenceRequest, context: Any) -> ingest.AdoptEvidenceResponse:
         """Lets a relationship stand on a text of another profile."""
         return (await self.adopt_evidence(current_call().caller, request, _deadline())).value
+
+    async def ResolvePlacement(
+        self, request: ingest.ResolvePlacementRequest, context: Any
+    ) -> ingest.ResolvePlacementResponse:
+        """Decides what a placement waits for."""
+        caller = current_call().caller
+        committed = await self.resolve_placement(
+            caller,
+            placement_decision_of(request),
+            idempotency=idempotency_of(request, caller.profile_id, ingest.ResolvePlacementResponse),
+            present=resolved_placement,
+            deadline=_deadline(),
+        )
+        return committed.value
+
+    async def Forget(self, request: ingest.ForgetRequest, context: Any) -> ingest.ForgetResponse:
+        """Forgets something of the caller's own."""
+        return await self.forget(
+            current_call().caller, request, forgetting_of(request), evidence_of(request), _deadline()
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

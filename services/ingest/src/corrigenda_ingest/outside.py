@@ -23,6 +23,7 @@ from corrigenda_core.providers.validation import ValidatedVerifier, VerifierUnav
 from corrigenda_ingest.binding import bound_entities, bound_relationships
 from corrigenda_ingest.computing import computed
 from corrigenda_ingest.preparation import prepared_submission
+from corrigenda_ingest.proposing import Proposer
 from corrigenda_ingest.requirements import require_all
 from corrigenda_ingest.slot_look import fact_queries
 from corrigenda_ingest.submission import BoundRelationship, EntityAnswer, PreparedSubmission
@@ -62,6 +63,7 @@ class OutsideLook:
 
     Args:
         reader: for the look-ups.
+        proposer: proposes what a submission says whose author proposes nothing.
         verifier: asked once per submission, never inside a transaction.
         tokens: read the answers that a preflight has kept.
         new_ids: draws the range of ids of one submission.
@@ -71,11 +73,13 @@ class OutsideLook:
         self,
         *,
         reader: ReadRunner,
+        proposer: Proposer,
         verifier: ValidatedVerifier,
         tokens: VerificationTokens,
         new_ids: Callable[[], IdRange],
     ) -> None:
         self._reader = reader
+        self._propose = proposer
         self._verifier = verifier
         self._tokens = tokens
         self._new_ids = new_ids
@@ -103,8 +107,9 @@ class OutsideLook:
         Raises:
             Refusal: nothing of the submission may be stored; the comment of the RPC lists the reasons.
         """
-        size = sum(len(item.content) for item in submission.evidence)
-        prepared = await computed(size, lambda: prepared_submission(submission))
+        proposed = await self._propose(caller, submission, key=key, min_revision=min_revision, deadline=deadline)
+        size = sum(len(item.content) for item in proposed.evidence)
+        prepared = await computed(size, lambda: prepared_submission(proposed))
         queries = fact_queries(caller, prepared)
         ids = self._new_ids()
 
@@ -143,13 +148,15 @@ class OutsideLook:
             bound=found.bound,
             predicate_words=found.predicate_words,
             asked=asked,
-            verification=await self._verification(caller, asked, token),
+            verification=await self._verification(caller, asked, token, deadline),
         )
 
-    async def _verification(self, caller: Caller, asked: VerificationRequest, token: str) -> Verification:
+    async def _verification(
+        self, caller: Caller, asked: VerificationRequest, token: str, deadline: Deadline
+    ) -> Verification:
         """What a token keeps of this very request, else the verifier's one answer."""
         kept = self._tokens.answer_of(token, caller, asked) if token else None
-        return kept if kept is not None else await self._verifier.verify(asked)
+        return kept if kept is not None else await self._verifier.verify(asked, deadline)
 
 
 def _forms(aliases: list[str]) -> tuple[str, ...]:

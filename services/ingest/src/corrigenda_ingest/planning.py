@@ -62,7 +62,7 @@ class SubmissionPlanner:
         Raises:
             Refusal: see `bound_entities` and `bound_relationships`.
         """
-        return bound_relationships(self.prepared, self.facts, self._entities())
+        return bound_relationships(self.prepared, self.facts, self.entities())
 
     def planned(
         self, views: Mapping[Slot, SlotView], texts: Mapping[Slot, Sequence[tuple[FragmentId, str]]]
@@ -98,6 +98,7 @@ class SubmissionPlanner:
         revisions: list[PlannedRevision] = []
         placed: dict[int, tuple[PlannedRevision, RelationshipAnswer]] = {}
         moments = self._moments()
+        asked = dict(self.facts.asked_phrases)
         for number in _order(bound, state, retired, self.caller.profile_id, self._merges):
             if number is None:
                 revision = self._retiring(retired, state, next(moments))
@@ -115,10 +116,13 @@ class SubmissionPlanner:
                     facts=self.facts,
                     verification=self.verification,
                     predicate_words=self.predicate_words,
+                    asked_phrases=asked,
                     ids=self.ids.part(_PLACEMENTS).part(number),
                 )
                 revision, answer = placing.placed(state)
                 placed[number] = revision, answer
+                if bound[number].predicate is None and answer.item is not None:
+                    asked[bound[number].prepared.form] = answer.item
             revisions.append(revision)
             for change in revision.slot_changes:
                 state[change.before.slot] = apply_changes(change.before, change.changes)
@@ -138,7 +142,7 @@ class SubmissionPlanner:
             ingest_id=ingest_id,
             prepared=self.prepared,
             fragments=fragments,
-            entities=self._entities(),
+            entities=self.entities(),
             bound=bound,
             answers=tuple(answers),
             verifier=self.verification.verifier if isinstance(self.verification, VerifierAnswer) else "",
@@ -170,7 +174,8 @@ class SubmissionPlanner:
     def _ingest_id(self) -> IngestId:
         return IngestId(self.ids.nth(0))
 
-    def _entities(self) -> tuple[EntityAnswer, ...]:
+    def entities(self) -> tuple[EntityAnswer, ...]:
+        """What the mentions mean, in their order."""
         return bound_entities(
             self.prepared,
             self.facts,

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypedDict
 
-from corrigenda.ingest.v1 import ingest_service_pb2, submission_pb2
+from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2, submission_pb2
+from corrigenda_core.domain.entities import MentionRef
 from corrigenda_core.domain.evidence import Authority
+from corrigenda_core.domain.forgetting import EndRow, Forgetting, RetractFragment, RetractRow
 from corrigenda_core.domain.ids import (
     ConflictId,
     EntityId,
     FragmentId,
     IdempotencyKey,
+    IngestId,
     ItemId,
     ProposalId,
     RelationshipId,
 )
+from corrigenda_core.domain.placement_decisions import PlacementDecision
+from corrigenda_core.domain.resolutions import DecisionKind
 from corrigenda_core.domain.submissions import (
     ConflictContext,
     CorrectionTarget,
@@ -31,6 +37,14 @@ from corrigenda_core.policy.spans import Citation, OffsetCitation, QuoteCitation
 from corrigenda_core.rpc.convert import instant_of, stated_interval_of
 from corrigenda_core.rpc.enums import AUTHORITY, MODALITY, POLARITY, SOURCE_TYPE, VALUE_TYPE
 
+_ACTION = "PLACEMENT_ACTION_"
+PLACEMENT_ACTIONS = {
+    number: DecisionKind[name.removeprefix(_ACTION)]
+    for name, number in placement_pb2.PlacementAction.items()
+    if number != placement_pb2.PLACEMENT_ACTION_UNSPECIFIED
+}
+"""What is decided by each action of the wire; each is a kind of decision of the same name."""
+
 
 def submission_of(
     request: ingest_service_pb2.RememberRequest | ingest_service_pb2.PreflightRememberRequest, *, key: str = ""
@@ -40,17 +54,85 @@ def submission_of(
     Raises:
         Refusal: INVALID_FIELD, QUOTE_NOT_FOUND or QUOTE_AMBIGUOUS, naming the field.
     """
-    contents = [item.content for item in request.evidence]
     return Submission(
-        evidence=tuple(_evidence(item) for item in request.evidence),
-        entities=tuple(_entity(entity) for entity in request.proposal.entities),
-        relationships=tuple(
-            _relationship(relationship, contents, f"proposal.relationships[{number}]")
-            for number, relationship in enumerate(request.proposal.relationships)
-        ),
+        **_proposed(request.evidence, request.proposal),
         metadata=tuple(sorted(request.metadata.items())),
         resolution_context=_resolution_context(request),
         idempotency_key=IdempotencyKey(key),
+    )
+
+
+def forgetting_of(request: ingest_service_pb2.ForgetRequest) -> Forgetting:
+    """What a validated request forgets."""
+    match request.WhichOneof("action"):
+        case "retract":
+            retract = request.retract
+            return RetractRow(
+                row_id=RelationshipId(retract.relationship_id),
+                expected_version=retract.expected_version if retract.HasField("expected_version") else None,
+                revive=retract.revive if retract.HasField("revive") else True,
+            )
+        case "end":
+            end = request.end
+            return EndRow(
+                row_id=RelationshipId(end.relationship_id),
+                expected_version=end.expected_version if end.HasField("expected_version") else None,
+                at=instant_of(end.at) if end.HasField("at") else None,
+            )
+        case "retract_text":
+            return RetractFragment(fragment_id=FragmentId(request.retract_text.fragment_id))
+        case _:
+            raise ValueError("validation lets no request without an action pass")
+
+
+def evidence_of(request: ingest_service_pb2.ForgetRequest) -> Submission | None:
+    """The evidence of a decision as a submission that proposes nothing; ``None`` if it comes with none."""
+    if not request.evidence:
+        return None
+    return Submission(
+        evidence=tuple(_evidence(item) for item in request.evidence),
+        idempotency_key=IdempotencyKey(request.idempotency_key),
+    )
+
+
+def placement_decision_of(request: ingest_service_pb2.ResolvePlacementRequest) -> PlacementDecision:
+    """The decision of a validated request.
+
+    Raises:
+        Refusal: as `submission_of`.
+    """
+    asked = request.decision
+    return PlacementDecision(
+        ingest_id=IngestId(request.ingest_id),
+        item_id=ItemId(request.placement_item_id) if request.placement_item_id else None,
+        action=PLACEMENT_ACTIONS[request.action],
+        expected_version=request.expected_version if request.HasField("expected_version") else None,
+        mention_ref=MentionRef(asked.mention_ref) if asked.mention_ref else None,
+        entity_id=EntityId(asked.entity_id) if asked.entity_id else None,
+        predicate=asked.predicate,
+        reason=asked.reason,
+        valid_from=instant_of(asked.valid_from) if asked.HasField("valid_from") else None,
+        submission=Submission(
+            **_proposed(request.evidence, request.proposal), idempotency_key=IdempotencyKey(request.idempotency_key)
+        ),
+    )
+
+
+class _Proposed(TypedDict):
+    evidence: tuple[EvidenceInput, ...]
+    entities: tuple[ProposedEntity, ...]
+    relationships: tuple[ProposedRelationship, ...]
+
+
+def _proposed(evidence: Sequence[submission_pb2.EvidenceItem], proposal: submission_pb2.Proposal) -> _Proposed:
+    contents = [item.content for item in evidence]
+    return _Proposed(
+        evidence=tuple(_evidence(item) for item in evidence),
+        entities=tuple(_entity(entity) for entity in proposal.entities),
+        relationships=tuple(
+            _relationship(relationship, contents, f"proposal.relationships[{number}]")
+            for number, relationship in enumerate(proposal.relationships)
+        ),
     )
 
 

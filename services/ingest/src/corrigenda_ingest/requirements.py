@@ -34,6 +34,20 @@ def require_all(
         require_target(one, facts, owner_id=owner_id)
 
 
+def require_same_predicates(outside: SubmissionFacts, inside: SubmissionFacts) -> None:
+    """The verifier read the text by the predicates that were registered then.
+
+    Raises:
+        Refusal: CONTENTION if a registration came between; asking again reads the new one.
+    """
+    if outside.predicates != inside.predicates:
+        raise Refusal(
+            Reason.CONTENTION,
+            "a predicate was registered while the text was verified",
+            retry_after_seconds=0.0,
+        )
+
+
 def require_origins(prepared: PreparedSubmission, facts: SubmissionFacts) -> None:
     """Every fragment that a text names as its origin must be there.
 

@@ -13,6 +13,7 @@ from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.ingest_store import FactQueries, SubmissionFacts, slot_texts
 from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.slot_store import CaseRowVersions, SlotQueries
+from corrigenda_core.persistence.transaction import Transaction
 
 from corrigenda_ingest.submission import BoundRelationship, PreparedSubmission
 
@@ -63,7 +64,12 @@ class SlotLook:
 def looks_of(team_id: TeamId, bound: Iterable[BoundRelationship], prepared: PreparedSubmission) -> list[SlotLook]:
     """One look for each slot that is spoken of, in an order that depends on the slots alone."""
     slots = {one.slot for one in bound if one.slot is not None}
-    shortest, longest = near_lengths([item.given.content for item in prepared.evidence])
+    return looks_at(team_id, slots, [len(item.given.content) for item in prepared.evidence])
+
+
+def looks_at(team_id: TeamId, slots: Iterable[Slot], lengths: Sequence[int]) -> list[SlotLook]:
+    """One look for each slot; ``lengths`` are those of the texts whose near duplicates are looked for."""
+    shortest, longest = near_lengths(lengths)
     return [
         SlotLook(
             team_id=team_id,
@@ -76,10 +82,18 @@ def looks_of(team_id: TeamId, bound: Iterable[BoundRelationship], prepared: Prep
     ]
 
 
-def near_lengths(texts: Sequence[str]) -> tuple[int, int]:
-    """The least and the greatest length, in code points, that a near duplicate of one of the texts can have."""
-    lengths = [len(text) for text in texts]
-    return int(min(lengths) * _LENGTH_SHARE), int(max(lengths) / _LENGTH_SHARE) + 1
+def near_lengths(lengths: Sequence[int]) -> tuple[int, int]:
+    """The least and the greatest length, in code points, of a near duplicate of a text of one of these lengths."""
+    return int(min(lengths, default=0) * _LENGTH_SHARE), int(max(lengths, default=0) / _LENGTH_SHARE) + 1
+
+
+async def loaded_answers(
+    transaction: Transaction, looks: list[SlotLook], guessed: list[SlotLook]
+) -> dict[str, list[Row]]:
+    """What was prefetched of the slots; a slot that was not foreseen is loaded now, while the team waits."""
+    if looks == guessed:
+        return dict(transaction.prefetched)
+    return await transaction.fetch_all([query for look in looks for query in look.queries()])
 
 
 def fact_queries(caller: Caller, prepared: PreparedSubmission) -> FactQueries:

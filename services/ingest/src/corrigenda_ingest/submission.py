@@ -21,6 +21,7 @@ from corrigenda_core.domain.ids import (
 )
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.objects import Object, Slot
+from corrigenda_core.domain.placement_decisions import ObservationBinding
 from corrigenda_core.domain.predicates import Predicate
 from corrigenda_core.domain.relationships import CrossReference, Relationship
 from corrigenda_core.domain.slots import SlotView
@@ -132,18 +133,23 @@ class FragmentAnswer:
     inherited_labels: tuple[str, ...] = ()
     derived_from_fragment_ids: tuple[FragmentId, ...] = ()
     retired: bool = False
+    released: bool = False
     notes: tuple[str, ...] = ()
     item: ReviewItem | None = None
 
     @property
     def quarantined(self) -> bool:
         """Whether its text supports nothing until it is released."""
-        return self.scan.verdict is ScanVerdict.QUARANTINED
+        return self.scan.verdict is ScanVerdict.QUARANTINED and not self.released
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationshipAnswer:
-    """What became of a proposed relationship: ``rule`` decided it, ``reason`` is why it is not placed, as a code."""
+    """What became of a proposed relationship: ``rule`` decided it, ``reason`` is why it is not placed, as a code.
+
+    A repeat says nothing that its owner is not asked about already. ``cited_fragment_ids`` are the texts that its
+    bounds point into, if they are not those of its submission.
+    """
 
     proposal_id: ProposalId
     observation_id: StatementId
@@ -156,6 +162,7 @@ class RelationshipAnswer:
     granted_authority: Authority | None = None
     finding: Finding | None = None
     bounds: tuple[CitedBound, ...] = ()
+    cited_fragment_ids: tuple[FragmentId, ...] = ()
     opposing: tuple[RelationshipId, ...] = ()
     references: tuple[CrossReference, ...] = ()
     case_effect: CaseEffect = CaseEffect.NONE
@@ -164,6 +171,7 @@ class RelationshipAnswer:
     review_due_at: Instant | None = None
     item: ReviewItem | None = None
     closest_predicates: tuple[str, ...] = ()
+    is_repeat: bool = False
     retry_verification: bool = False
     notes: tuple[str, ...] = ()
 
@@ -192,11 +200,21 @@ class PlannedState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LaterVerdict:
+    """What the verifier said of an observation that was recorded before; ``fragment_ids`` are the texts that it saw."""
+
+    observation_id: StatementId
+    finding: Finding
+    fragment_ids: tuple[FragmentId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRevision:
     """One revision of the commit: its moment, and what it changes of the slot that it was planned on.
 
     ``change_kind`` is what the ledger calls it. ``retired`` are the fragments that support nothing any more, and
-    ``beside`` what that changes, slot by slot.
+    ``beside`` what that changes, slot by slot. ``bindings`` say what waiting observations turned out to name,
+    ``verdicts`` what the verifier said of them, ``released`` which texts may be found from now on.
     """
 
     moment: Moment
@@ -206,6 +224,9 @@ class PlannedRevision:
     items: tuple[ReviewItem, ...] = ()
     retired: tuple[RetiredFragment, ...] = ()
     beside: tuple[SlotChange, ...] = ()
+    bindings: tuple[ObservationBinding, ...] = ()
+    verdicts: tuple[LaterVerdict, ...] = ()
+    released: tuple[FragmentId, ...] = ()
 
     @property
     def slot_changes(self) -> tuple[SlotChange, ...]:

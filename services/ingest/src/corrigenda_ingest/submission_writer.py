@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from corrigenda_core.domain.actors import Actor, ActorKind, Caller, KeyScope
 from corrigenda_core.domain.changes import OutcomeKind
-from corrigenda_core.domain.ids import EntityId, IdRange
+from corrigenda_core.domain.ids import EntityId, FragmentId, IdRange, StatementId
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.sources import RetiredFragment
 from corrigenda_core.domain.submissions import EntityRef
@@ -14,6 +14,7 @@ from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.changes_writer import ChangesWriter
 from corrigenda_core.persistence.database import Unbounded
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
+from corrigenda_core.persistence.question_store import mention_columns
 from corrigenda_core.persistence.row_values import actor_columns, object_columns
 from corrigenda_core.persistence.slot_store import CaseRowVersions
 from corrigenda_core.persistence.transaction import Transaction
@@ -66,12 +67,29 @@ class SubmissionWriter:
                 raise RuntimeError(f"the plan was made for {revision.moment}, the clock gives out {moment}")
             if number == 0:
                 self._first_revision(result)
+            before = revision.before
+            self._changes.write(
+                revision.changes,
+                at=moment.at,
+                cases=() if before is None else before.cases,
+                predicate_version=None if before is None else before.predicate.version,
+            )
             for fragment in revision.retired:
                 self._retired(fragment)
-            for change in revision.slot_changes:
+            for change in revision.beside:
                 change.write(self._changes, moment)
             for item in revision.items:
                 self._changes.item(item)
+            for binding in revision.bindings:
+                self._changes.binding(binding)
+            self._changes.refresh(revision.released, "fragment_changed")
+            for place, verdict in enumerate(revision.verdicts):
+                ids = self._ids.part(2).part(number)
+                self._verification(ids.nth(place), verdict.observation_id, verdict.finding, verdict.fragment_ids)
+
+    def write_evidence(self, result: bytes) -> None:
+        """Writes a submission that places nothing into the revision under construction, which may be about more."""
+        self._first_revision(result)
 
     def _first_revision(self, result: bytes) -> None:
         planned = self._planned
@@ -220,7 +238,7 @@ class SubmissionWriter:
     def _observation(self, number: int, bound: BoundRelationship) -> None:
         planned, given = self._planned, bound.prepared.given
         answer = planned.answers[number]
-        if answer.outcome is OutcomeKind.DUPLICATE:
+        if answer.outcome is OutcomeKind.DUPLICATE or answer.is_repeat:
             return
         names = {entity.ref: entity.name for entity in planned.prepared.given.entities}
         object_ref = given.object.ref if isinstance(given.object, EntityRef) else None
@@ -238,6 +256,12 @@ class SubmissionWriter:
                 "predicate_phrase": given.predicate,
                 "object_ref": object_ref,
                 "object_phrase": object_phrase,
+                "mentions": [
+                    mention_columns(one)
+                    for ref in dict.fromkeys(one for one in (given.subject_ref, object_ref) if one is not None)
+                    for one in planned.prepared.given.entities
+                    if one.ref == ref
+                ],
                 "subject_id": bound.subject_id,
                 "predicate": bound.predicate and bound.predicate.key,
                 "predicate_version": bound.predicate and bound.predicate.version,
@@ -263,15 +287,18 @@ class SubmissionWriter:
             },
         )
         if answer.finding is not None:
-            self._verification(number, answer.finding)
+            fragment_ids = [fragment.fragment_id for fragment in planned.fragments]
+            self._verification(self._ids.part(1).nth(number), answer.observation_id, answer.finding, fragment_ids)
 
-    def _verification(self, number: int, finding: Finding) -> None:
+    def _verification(
+        self, verification_id: str, observation_id: StatementId, finding: Finding, fragment_ids: Sequence[FragmentId]
+    ) -> None:
         row = verdict_row(
             finding,
-            verification_id=self._ids.part(1).nth(number),
-            observation_id=self._planned.answers[number].observation_id,
+            verification_id=verification_id,
+            observation_id=observation_id,
             verifier=self._planned.verifier,
-            fragment_ids=[fragment.fragment_id for fragment in self._planned.fragments],
+            fragment_ids=fragment_ids,
         )
         self._transaction.insert(tables.verification_events, row)
 

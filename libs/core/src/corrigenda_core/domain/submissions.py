@@ -115,11 +115,17 @@ class ProposedRelationship:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """One call of Remember: evidence, what it is proposed to say, and the caller's idempotency key."""
+    """One call of Remember: evidence, what it is proposed to say, and the caller's idempotency key.
+
+    ``extractor`` names what made the proposal, where its author gave none; ``extractor_failed`` says that it should
+    have made one and could not.
+    """
 
     evidence: tuple[EvidenceInput, ...]
     entities: tuple[ProposedEntity, ...] = ()
     relationships: tuple[ProposedRelationship, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
     resolution_context: ResolutionContext | None = None
+    extractor: str = ""
+    extractor_failed: bool = False
     idempotency_key: IdempotencyKey

@@ -54,7 +54,10 @@ from corrigenda_core.persistence.source_store import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFragment:
-    """A fragment as a resubmission, a derivation or an adoption sees it."""
+    """A fragment as a resubmission, a derivation or an adoption sees it.
+
+    ``released`` says that an administrator has let a quarantined one go.
+    """
 
     fragment_id: FragmentId
     author_id: ProfileId
@@ -70,6 +73,12 @@ class StoredFragment:
     occurred_at: Instant | None
     recorded_at: Instant
     retired: RetirementReason | None = None
+    released: bool = False
+
+    @property
+    def is_quarantined(self) -> bool:
+        """Whether it supports nothing, because nobody has released it."""
+        return self.scan_verdict is ScanVerdict.QUARANTINED and not self.released
 
     @property
     def source(self) -> FragmentSource:
@@ -88,7 +97,8 @@ class SubmissionFacts:
     """Everything that the team knows of what one submission names.
 
     ``predicates`` is by the form of the phrase (`decide_predicate_key`); ``names`` how each candidate is shown.
-    ``registry`` holds the entries in use that its evidence can be of, ``source_states`` where its source keys stand.
+    ``asked_phrases`` are the caller's pending questions about unknown phrases, by their forms. ``registry`` holds the
+    entries in use that its evidence can be of, ``source_states`` where its source keys stand.
     ``leaving`` are the fragments that lose their effect if the keys that it advances move on, ``touched`` the slots in
     which these, or those that it names as superseded, support anything.
     """
@@ -107,6 +117,7 @@ class SubmissionFacts:
     leaving: tuple[FragmentSource, ...]
     touched: Mapping[Slot, Predicate]
     items: Mapping[ItemId, ReviewItem]
+    asked_phrases: Mapping[PredicateKey, ReviewItem]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +155,7 @@ class FactQueries:
             sql.query("relationships_by_id", **team, relationship_ids=sorted(self.target_ids)),
             *self._source_queries(),
             sql.query("items_by_id", **team, item_ids=sorted(self.item_ids)),
+            sql.query("pending_phrases", **team, **profile, forms=sorted(self.forms)),
         ]
 
     def _source_queries(self) -> Iterator[Query]:
@@ -167,15 +179,16 @@ class FactQueries:
             predicates=_predicates(answers["predicates_by_form"]),
             entities=entities,
             names=names,
-            own_fragments=tuple(_fragment(row) for row in answers["own_fragments"]),
-            origins={row["fragment_id"]: _fragment(row) for row in answers["origin_fragments"]},
+            own_fragments=tuple(stored_fragment_of(row) for row in answers["own_fragments"]),
+            origins={row["fragment_id"]: stored_fragment_of(row) for row in answers["origin_fragments"]},
             cases={row["conflict_id"]: case_of(row, ()) for row in answers["cases_by_id"]},
             targets={row["relationship_id"]: relationship_of(row) for row in answers["relationships_by_id"]},
             registry=tuple(source_of(row) for row in answers.get("registered_sources", ())),
             source_states={row["source_key"]: source_state_of(row) for row in answers.get("source_states_by_key", ())},
             leaving=tuple(fragment_source_of(row) for row in answers.get("fragments_of_current_revisions", ())),
             touched=dict(_touched(row) for row in answers.get("slots_of_current_revisions", ())),
-            items={row["item_id"]: item_of(row, _slot_of(row)) for row in answers["items_by_id"]},
+            items={row["item_id"]: item_of(row, slot_of(row)) for row in answers["items_by_id"]},
+            asked_phrases={row["form"]: item_of(row, slot_of(row)) for row in answers["pending_phrases"]},
         )
 
 
@@ -194,6 +207,16 @@ def slot_texts(team_id: TeamId, slot: Slot, *, name: str, shortest: int, longest
             "longest": longest,
         },
     )
+
+
+def team_settings(team_id: TeamId, profile_id: ProfileId) -> Query:
+    """The team's policy and the caller's name; one row, see `team_policy_of`."""
+    return load_sql("ingest.sql").query("team_settings", team_id=team_id, profile_id=profile_id)
+
+
+def active_predicates(team_id: TeamId) -> Query:
+    """The active predicates, by key; `predicate_of` reads a row."""
+    return load_sql("ingest.sql").query("active_predicates", team_id=team_id)
 
 
 def predicate_names(team_id: TeamId) -> Query:
@@ -243,7 +266,7 @@ def _touched(row: Row) -> tuple[Slot, Predicate]:
     return Slot(subject_id=row["subject_id"], predicate=predicate.key, scope=row["scope"]), predicate
 
 
-def _slot_of(row: Row) -> Slot | None:
+def slot_of(row: Row) -> Slot | None:
     """The slot that an item asks about; one about a mention or a phrase has none."""
     if row["subject_id"] is None:
         return None
@@ -284,7 +307,8 @@ def _entities(names: Sequence[Row], contexts: Sequence[Row]) -> tuple[tuple[Enti
     return entities, shown
 
 
-def _fragment(row: Row) -> StoredFragment:
+def stored_fragment_of(row: Row) -> StoredFragment:
+    """The fragment in a row of fragments, with whether it was ``released``."""
     return StoredFragment(
         fragment_id=row["fragment_id"],
         author_id=row["author_id"],
@@ -300,4 +324,5 @@ def _fragment(row: Row) -> StoredFragment:
         occurred_at=row["occurred_at"],
         recorded_at=row["recorded_at"],
         retired=None if row["retired"] is None else RetirementReason(row["retired"]),
+        released=row["released"],
     )

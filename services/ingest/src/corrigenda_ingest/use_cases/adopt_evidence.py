@@ -97,7 +97,7 @@ class AdoptEvidence:
             adopting = _Adopting(caller, request, verified, slot, ids)
             return adopting.adopted(transaction)
 
-        shortest, longest = near_lengths([verified.text.content])
+        shortest, longest = near_lengths([len(verified.text.content)])
         texts = slot_texts(caller.team_id, verified.row.slot, name=_TEXTS, shortest=shortest, longest=longest)
         return await self.runner.run(
             caller.team_id,

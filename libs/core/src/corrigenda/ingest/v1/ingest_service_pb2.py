@@ -23,14 +23,16 @@ _sym_db = _symbol_database.Default()
 
 
 from corrigenda.ingest.v1 import adoption_pb2 as corrigenda_dot_ingest_dot_v1_dot_adoption__pb2
+from corrigenda.ingest.v1 import forgetting_pb2 as corrigenda_dot_ingest_dot_v1_dot_forgetting__pb2
 from corrigenda.ingest.v1 import placement_pb2 as corrigenda_dot_ingest_dot_v1_dot_placement__pb2
+from corrigenda.ingest.v1 import placement_decision_pb2 as corrigenda_dot_ingest_dot_v1_dot_placement__decision__pb2
 from corrigenda.ingest.v1 import submission_pb2 as corrigenda_dot_ingest_dot_v1_dot_submission__pb2
 from corrigenda.options.v1 import options_pb2 as corrigenda_dot_options_dot_v1_dot_options__pb2
 from corrigenda.options.v1 import rules_pb2 as corrigenda_dot_options_dot_v1_dot_rules__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n)corrigenda/ingest/v1/ingest_service.proto\x12\x14\x63orrigenda.ingest.v1\x1a#corrigenda/ingest/v1/adoption.proto\x1a$corrigenda/ingest/v1/placement.proto\x1a%corrigenda/ingest/v1/submission.proto\x1a#corrigenda/options/v1/options.proto\x1a!corrigenda/options/v1/rules.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfd\x03\n\x0fRememberRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12H\n\x08\x65vidence\x18\x02 \x03(\x0b\x32\".corrigenda.ingest.v1.EvidenceItemB\x08\xca\xf3\x18\x04\x30\x01\x38\x14R\x08\x65vidence\x12:\n\x08proposal\x18\x03 \x01(\x0b\x32\x1e.corrigenda.ingest.v1.ProposalR\x08proposal\x12\x62\n\x08metadata\x18\x04 \x03(\x0b\x32\x33.corrigenda.ingest.v1.RememberRequest.MetadataEntryB\x11\xca\xf3\x18\r8\x14j\x03\x18\x80\x04r\x04\x10\x01\x18@R\x08metadata\x12\x37\n\x12verification_token\x18\x05 \x01(\tB\x08\xca\xf3\x18\x04(\x80\x80\x04R\x11verificationToken\x12V\n\x12resolution_context\x18\x06 \x01(\x0b\x32\'.corrigenda.ingest.v1.ResolutionContextR\x11resolutionContext\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xb8\x01\n\x10RememberResponse\x12=\n\tplacement\x18\x01 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\x12I\n\nresolution\x18\x03 \x01(\x0b\x32).corrigenda.ingest.v1.PlacementResolutionR\nresolution\"\xd4\x03\n\x18PreflightRememberRequest\x12H\n\x08\x65vidence\x18\x01 \x03(\x0b\x32\".corrigenda.ingest.v1.EvidenceItemB\x08\xca\xf3\x18\x04\x30\x01\x38\x14R\x08\x65vidence\x12:\n\x08proposal\x18\x02 \x01(\x0b\x32\x1e.corrigenda.ingest.v1.ProposalR\x08proposal\x12k\n\x08metadata\x18\x03 \x03(\x0b\x32<.corrigenda.ingest.v1.PreflightRememberRequest.MetadataEntryB\x11\xca\xf3\x18\r8\x14j\x03\x18\x80\x04r\x04\x10\x01\x18@R\x08metadata\x12\x30\n\x0cmin_revision\x18\x04 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12V\n\x12resolution_context\x18\x05 \x01(\x0b\x32\'.corrigenda.ingest.v1.ResolutionContextR\x11resolutionContext\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xe5\x02\n\x19PreflightRememberResponse\x12=\n\tplacement\x18\x01 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12-\n\x12verification_token\x18\x02 \x01(\tR\x11verificationToken\x12W\n\x17verification_expires_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\x15verificationExpiresAt\x88\x01\x01\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\x12I\n\nresolution\x18\x05 \x01(\x0b\x32).corrigenda.ingest.v1.PlacementResolutionR\nresolutionB\x1a\n\x18_verification_expires_at\"n\n\x13GetPlacementRequest\x12%\n\tingest_id\x18\x01 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x08ingestId\x12\x30\n\x0cmin_revision\x18\x02 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\"q\n\x14GetPlacementResponse\x12=\n\tplacement\x18\x01 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\xc2\x02\n\x14\x41\x64optEvidenceRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12)\n\x0b\x66ragment_id\x18\x02 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\nfragmentId\x12\x31\n\x0frelationship_id\x18\x03 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x0erelationshipId\x12=\n\x10\x65xpected_version\x18\x04 \x01(\rB\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x0f\x65xpectedVersion\x88\x01\x01\x12\x44\n\x08passages\x18\x05 \x03(\x0b\x32\x1e.corrigenda.ingest.v1.CitationB\x08\xca\xf3\x18\x04\x30\x01\x38\x14R\x08passagesB\x13\n\x11_expected_version\"o\n\x15\x41\x64optEvidenceResponse\x12:\n\x08\x61\x64option\x18\x01 \x01(\x0b\x32\x1e.corrigenda.ingest.v1.AdoptionR\x08\x61\x64option\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision2\xbb\x05\n\rIngestService\x12\x87\x01\n\x08Remember\x12%.corrigenda.ingest.v1.RememberRequest\x1a&.corrigenda.ingest.v1.RememberResponse\",\x9a\xf4\x18\x05\n\x01\x02\x10\x01\xa2\xf4\x18\x1f\n\x08remember\x12\x11Remember evidence(\x01\x12\xba\x01\n\x11PreflightRemember\x12..corrigenda.ingest.v1.PreflightRememberRequest\x1a/.corrigenda.ingest.v1.PreflightRememberResponse\"D\x9a\xf4\x18\x03\n\x01\x02\xa2\xf4\x18\x39\n\x14\x64\x65tect_contradiction\x12\x1dSee what remembering would do\x18\x01(\x01\x12\xb2\x01\n\x0cGetPlacement\x12).corrigenda.ingest.v1.GetPlacementRequest\x1a*.corrigenda.ingest.v1.GetPlacementResponse\"K\x9a\xf4\x18\x04\n\x02\x01\x02\xa2\xf4\x18?\n\x14get_memory_placement\x12#Look up what became of a submission\x18\x01(\x01\x12\xad\x01\n\rAdoptEvidence\x12*.corrigenda.ingest.v1.AdoptEvidenceRequest\x1a+.corrigenda.ingest.v1.AdoptEvidenceResponse\"C\x9a\xf4\x18\x05\n\x01\x02\x10\x01\xa2\xf4\x18\x36\n\x0e\x61\x64opt_evidence\x12\"Stand on a text of another profile(\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n)corrigenda/ingest/v1/ingest_service.proto\x12\x14\x63orrigenda.ingest.v1\x1a#corrigenda/ingest/v1/adoption.proto\x1a%corrigenda/ingest/v1/forgetting.proto\x1a$corrigenda/ingest/v1/placement.proto\x1a-corrigenda/ingest/v1/placement_decision.proto\x1a%corrigenda/ingest/v1/submission.proto\x1a#corrigenda/options/v1/options.proto\x1a!corrigenda/options/v1/rules.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfd\x03\n\x0fRememberRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12H\n\x08\x65vidence\x18\x02 \x03(\x0b\x32\".corrigenda.ingest.v1.EvidenceItemB\x08\xca\xf3\x18\x04\x30\x01\x38\x14R\x08\x65vidence\x12:\n\x08proposal\x18\x03 \x01(\x0b\x32\x1e.corrigenda.ingest.v1.ProposalR\x08proposal\x12\x62\n\x08metadata\x18\x04 \x03(\x0b\x32\x33.corrigenda.ingest.v1.RememberRequest.MetadataEntryB\x11\xca\xf3\x18\r8\x14j\x03\x18\x80\x04r\x04\x10\x01\x18@R\x08metadata\x12\x37\n\x12verification_token\x18\x05 \x01(\tB\x08\xca\xf3\x18\x04(\x80\x80\x04R\x11verificationToken\x12V\n\x12resolution_context\x18\x06 \x01(\x0b\x32\'.corrigenda.ingest.v1.ResolutionContextR\x11resolutionContext\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xb8\x01\n\x10RememberResponse\x12=\n\tplacement\x18\x01 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\x12I\n\nresolution\x18\x03 \x01(\x0b\x32).corrigenda.ingest.v1.PlacementResolutionR\nresolution\"\xd4\x03\n\x18PreflightRememberRequest\x12H\n\x08\x65vidence\x18\x01 \x03(\x0b\x32\".corrigenda.ingest.v1.EvidenceItemB\x08\xca\xf3\x18\x04\x30\x01\x38\x14R\x08\x65vidence\x12:\n\x08proposal\x18\x02 \x01(\x0b\x32\x1e.corrigenda.ingest.v1.ProposalR\x08proposal\x12k\n\x08metadata\x18\x03 \x03(\x0b\x32<.corrigenda.ingest.v1.PreflightRememberRequest.MetadataEntryB\x11\xca\xf3\x18\r8\x14j\x03\x18\x80\x04r\x04\x10\x01\x18@R\x08metadata\x12\x30\n\x0cmin_revision\x18\x04 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12V\n\x12resolution_context\x18\x05 \x01(\x0b\x32\'.corrigenda.ingest.v1.ResolutionContextR\x11resolutionContext\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xe5\x02\n\x19PreflightRememberResponse\x12=\n\tplacement\x18\x01 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12-\n\x12verification_token\x18\x02 \x01(\tR\x11verificationToken\x12W\n\x17verification_expires_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\x15verificationExpiresAt\x88\x01\x01\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\x12I\n\nresolution\x18\x05 \x01(\x0b\x32).corrigenda.ingest.v1.PlacementResolutionR\nresolutionB\x1a\n\x18_verification_expires_at\"n\n\x13GetPlacementRequest\x12%\n\tingest_id\x18\x01 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x08ingestId\x12\x30\n\x0cmin_revision\x18\x02 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\"q\n\x14GetPlacementResponse\x12=\n\tplacement\x18\x01 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x84\x04\n\x17ResolvePlacementRequest\x12%\n\tingest_id\x18\x01 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x08ingestId\x12\x32\n\x11placement_item_id\x18\x02 \x01(\tB\x06\xca\xf3\x18\x02X\x01R\x0fplacementItemId\x12=\n\x06\x61\x63tion\x18\x03 \x01(\x0e\x32%.corrigenda.ingest.v1.PlacementActionR\x06\x61\x63tion\x12\x43\n\x08\x64\x65\x63ision\x18\x04 \x01(\x0b\x32\'.corrigenda.ingest.v1.PlacementDecisionR\x08\x64\x65\x63ision\x12\x46\n\x08\x65vidence\x18\x05 \x03(\x0b\x32\".corrigenda.ingest.v1.EvidenceItemB\x06\xca\xf3\x18\x02\x38\x14R\x08\x65vidence\x12:\n\x08proposal\x18\x06 \x01(\x0b\x32\x1e.corrigenda.ingest.v1.ProposalR\x08proposal\x12=\n\x10\x65xpected_version\x18\x07 \x01(\rB\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x0f\x65xpectedVersion\x88\x01\x01\x12\x32\n\x0fidempotency_key\x18\x08 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKeyB\x13\n\x11_expected_version\"\xcf\x01\n\x18ResolvePlacementResponse\x12\x1f\n\x0b\x64\x65\x63ision_id\x18\x01 \x01(\tR\ndecisionId\x12\x37\n\x04item\x18\x02 \x01(\x0b\x32#.corrigenda.ingest.v1.PlacementItemR\x04item\x12=\n\tplacement\x18\x03 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\"\xc2\x02\n\x14\x41\x64optEvidenceRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12)\n\x0b\x66ragment_id\x18\x02 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\nfragmentId\x12\x31\n\x0frelationship_id\x18\x03 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x0erelationshipId\x12=\n\x10\x65xpected_version\x18\x04 \x01(\rB\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x0f\x65xpectedVersion\x88\x01\x01\x12\x44\n\x08passages\x18\x05 \x03(\x0b\x32\x1e.corrigenda.ingest.v1.CitationB\x08\xca\xf3\x18\x04\x30\x01\x38\x14R\x08passagesB\x13\n\x11_expected_version\"o\n\x15\x41\x64optEvidenceResponse\x12:\n\x08\x61\x64option\x18\x01 \x01(\x0b\x32\x1e.corrigenda.ingest.v1.AdoptionR\x08\x61\x64option\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x8c\x03\n\rForgetRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x39\n\x07retract\x18\x02 \x01(\x0b\x32\x1d.corrigenda.ingest.v1.RetractH\x00R\x07retract\x12-\n\x03\x65nd\x18\x03 \x01(\x0b\x32\x19.corrigenda.ingest.v1.EndH\x00R\x03\x65nd\x12\x46\n\x0cretract_text\x18\x04 \x01(\x0b\x32!.corrigenda.ingest.v1.RetractTextH\x00R\x0bretractText\x12\x46\n\x08\x65vidence\x18\x05 \x03(\x0b\x32\".corrigenda.ingest.v1.EvidenceItemB\x06\xca\xf3\x18\x02\x38\x14R\x08\x65vidence\x12\x1f\n\x06reason\x18\x06 \x01(\tB\x07\xca\xf3\x18\x03\x18\x80\x08R\x06reason:\"\xd2\xf3\x18\x1e\x12\x1c\n\x07retract\n\x03\x65nd\n\x0cretract_textB\x08\n\x06\x61\x63tion\"\xcf\x01\n\x0e\x46orgetResponse\x12=\n\tforgotten\x18\x01 \x03(\x0b\x32\x1f.corrigenda.ingest.v1.ForgottenR\tforgotten\x12\x1b\n\tingest_id\x18\x02 \x01(\tR\x08ingestId\x12\x45\n\tfragments\x18\x03 \x03(\x0b\x32\'.corrigenda.ingest.v1.FragmentPlacementR\tfragments\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision2\x8a\x08\n\rIngestService\x12\x87\x01\n\x08Remember\x12%.corrigenda.ingest.v1.RememberRequest\x1a&.corrigenda.ingest.v1.RememberResponse\",\x9a\xf4\x18\x05\n\x01\x02\x10\x01\xa2\xf4\x18\x1f\n\x08remember\x12\x11Remember evidence(\x01\x12\xba\x01\n\x11PreflightRemember\x12..corrigenda.ingest.v1.PreflightRememberRequest\x1a/.corrigenda.ingest.v1.PreflightRememberResponse\"D\x9a\xf4\x18\x03\n\x01\x02\xa2\xf4\x18\x39\n\x14\x64\x65tect_contradiction\x12\x1dSee what remembering would do\x18\x01(\x01\x12\xb2\x01\n\x0cGetPlacement\x12).corrigenda.ingest.v1.GetPlacementRequest\x1a*.corrigenda.ingest.v1.GetPlacementResponse\"K\x9a\xf4\x18\x04\n\x02\x01\x02\xa2\xf4\x18?\n\x14get_memory_placement\x12#Look up what became of a submission\x18\x01(\x01\x12\xc2\x01\n\x10ResolvePlacement\x12-.corrigenda.ingest.v1.ResolvePlacementRequest\x1a..corrigenda.ingest.v1.ResolvePlacementResponse\"O\x9a\xf4\x18\x06\n\x02\x02\x04\x10\x01\xa2\xf4\x18\x41\n\x18resolve_memory_placement\x12!Decide what a placement waits for \x01(\x01\x12\xad\x01\n\rAdoptEvidence\x12*.corrigenda.ingest.v1.AdoptEvidenceRequest\x1a+.corrigenda.ingest.v1.AdoptEvidenceResponse\"C\x9a\xf4\x18\x05\n\x01\x02\x10\x01\xa2\xf4\x18\x36\n\x0e\x61\x64opt_evidence\x12\"Stand on a text of another profile(\x01\x12\x87\x01\n\x06\x46orget\x12#.corrigenda.ingest.v1.ForgetRequest\x1a$.corrigenda.ingest.v1.ForgetResponse\"2\x9a\xf4\x18\x05\n\x01\x02\x10\x01\xa2\xf4\x18%\n\x06\x66orget\x12\x17\x46orget what is not true \x01(\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -59,6 +61,16 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETPLACEMENTREQUEST'].fields_by_name['ingest_id']._serialized_options = b'\312\363\030\004\010\001X\001'
   _globals['_GETPLACEMENTREQUEST'].fields_by_name['min_revision']._loaded_options = None
   _globals['_GETPLACEMENTREQUEST'].fields_by_name['min_revision']._serialized_options = b'\312\363\030\tA\000\000\000\000\000\000\000\000'
+  _globals['_RESOLVEPLACEMENTREQUEST'].fields_by_name['ingest_id']._loaded_options = None
+  _globals['_RESOLVEPLACEMENTREQUEST'].fields_by_name['ingest_id']._serialized_options = b'\312\363\030\004\010\001X\001'
+  _globals['_RESOLVEPLACEMENTREQUEST'].fields_by_name['placement_item_id']._loaded_options = None
+  _globals['_RESOLVEPLACEMENTREQUEST'].fields_by_name['placement_item_id']._serialized_options = b'\312\363\030\002X\001'
+  _globals['_RESOLVEPLACEMENTREQUEST'].fields_by_name['evidence']._loaded_options = None
+  _globals['_RESOLVEPLACEMENTREQUEST'].fields_by_name['evidence']._serialized_options = b'\312\363\030\0028\024'
+  _globals['_RESOLVEPLACEMENTREQUEST'].fields_by_name['expected_version']._loaded_options = None
+  _globals['_RESOLVEPLACEMENTREQUEST'].fields_by_name['expected_version']._serialized_options = b'\312\363\030\tA\000\000\000\000\000\000\360?'
+  _globals['_RESOLVEPLACEMENTREQUEST'].fields_by_name['idempotency_key']._loaded_options = None
+  _globals['_RESOLVEPLACEMENTREQUEST'].fields_by_name['idempotency_key']._serialized_options = b'\312\363\030\005\010\001(\200\001'
   _globals['_ADOPTEVIDENCEREQUEST'].fields_by_name['idempotency_key']._loaded_options = None
   _globals['_ADOPTEVIDENCEREQUEST'].fields_by_name['idempotency_key']._serialized_options = b'\312\363\030\005\010\001(\200\001'
   _globals['_ADOPTEVIDENCEREQUEST'].fields_by_name['fragment_id']._loaded_options = None
@@ -69,34 +81,54 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ADOPTEVIDENCEREQUEST'].fields_by_name['expected_version']._serialized_options = b'\312\363\030\tA\000\000\000\000\000\000\360?'
   _globals['_ADOPTEVIDENCEREQUEST'].fields_by_name['passages']._loaded_options = None
   _globals['_ADOPTEVIDENCEREQUEST'].fields_by_name['passages']._serialized_options = b'\312\363\030\0040\0018\024'
+  _globals['_FORGETREQUEST'].fields_by_name['idempotency_key']._loaded_options = None
+  _globals['_FORGETREQUEST'].fields_by_name['idempotency_key']._serialized_options = b'\312\363\030\005\010\001(\200\001'
+  _globals['_FORGETREQUEST'].fields_by_name['evidence']._loaded_options = None
+  _globals['_FORGETREQUEST'].fields_by_name['evidence']._serialized_options = b'\312\363\030\0028\024'
+  _globals['_FORGETREQUEST'].fields_by_name['reason']._loaded_options = None
+  _globals['_FORGETREQUEST'].fields_by_name['reason']._serialized_options = b'\312\363\030\003\030\200\010'
+  _globals['_FORGETREQUEST']._loaded_options = None
+  _globals['_FORGETREQUEST']._serialized_options = b'\322\363\030\036\022\034\n\007retract\n\003end\n\014retract_text'
   _globals['_INGESTSERVICE'].methods_by_name['Remember']._loaded_options = None
   _globals['_INGESTSERVICE'].methods_by_name['Remember']._serialized_options = b'\232\364\030\005\n\001\002\020\001\242\364\030\037\n\010remember\022\021Remember evidence(\001'
   _globals['_INGESTSERVICE'].methods_by_name['PreflightRemember']._loaded_options = None
   _globals['_INGESTSERVICE'].methods_by_name['PreflightRemember']._serialized_options = b'\232\364\030\003\n\001\002\242\364\0309\n\024detect_contradiction\022\035See what remembering would do\030\001(\001'
   _globals['_INGESTSERVICE'].methods_by_name['GetPlacement']._loaded_options = None
   _globals['_INGESTSERVICE'].methods_by_name['GetPlacement']._serialized_options = b'\232\364\030\004\n\002\001\002\242\364\030?\n\024get_memory_placement\022#Look up what became of a submission\030\001(\001'
+  _globals['_INGESTSERVICE'].methods_by_name['ResolvePlacement']._loaded_options = None
+  _globals['_INGESTSERVICE'].methods_by_name['ResolvePlacement']._serialized_options = b'\232\364\030\006\n\002\002\004\020\001\242\364\030A\n\030resolve_memory_placement\022!Decide what a placement waits for \001(\001'
   _globals['_INGESTSERVICE'].methods_by_name['AdoptEvidence']._loaded_options = None
   _globals['_INGESTSERVICE'].methods_by_name['AdoptEvidence']._serialized_options = b'\232\364\030\005\n\001\002\020\001\242\364\0306\n\016adopt_evidence\022\"Stand on a text of another profile(\001'
-  _globals['_REMEMBERREQUEST']._serialized_start=287
-  _globals['_REMEMBERREQUEST']._serialized_end=796
-  _globals['_REMEMBERREQUEST_METADATAENTRY']._serialized_start=737
-  _globals['_REMEMBERREQUEST_METADATAENTRY']._serialized_end=796
-  _globals['_REMEMBERRESPONSE']._serialized_start=799
-  _globals['_REMEMBERRESPONSE']._serialized_end=983
-  _globals['_PREFLIGHTREMEMBERREQUEST']._serialized_start=986
-  _globals['_PREFLIGHTREMEMBERREQUEST']._serialized_end=1454
-  _globals['_PREFLIGHTREMEMBERREQUEST_METADATAENTRY']._serialized_start=737
-  _globals['_PREFLIGHTREMEMBERREQUEST_METADATAENTRY']._serialized_end=796
-  _globals['_PREFLIGHTREMEMBERRESPONSE']._serialized_start=1457
-  _globals['_PREFLIGHTREMEMBERRESPONSE']._serialized_end=1814
-  _globals['_GETPLACEMENTREQUEST']._serialized_start=1816
-  _globals['_GETPLACEMENTREQUEST']._serialized_end=1926
-  _globals['_GETPLACEMENTRESPONSE']._serialized_start=1928
-  _globals['_GETPLACEMENTRESPONSE']._serialized_end=2041
-  _globals['_ADOPTEVIDENCEREQUEST']._serialized_start=2044
-  _globals['_ADOPTEVIDENCEREQUEST']._serialized_end=2366
-  _globals['_ADOPTEVIDENCERESPONSE']._serialized_start=2368
-  _globals['_ADOPTEVIDENCERESPONSE']._serialized_end=2479
-  _globals['_INGESTSERVICE']._serialized_start=2482
-  _globals['_INGESTSERVICE']._serialized_end=3181
+  _globals['_INGESTSERVICE'].methods_by_name['Forget']._loaded_options = None
+  _globals['_INGESTSERVICE'].methods_by_name['Forget']._serialized_options = b'\232\364\030\005\n\001\002\020\001\242\364\030%\n\006forget\022\027Forget what is not true \001(\001'
+  _globals['_REMEMBERREQUEST']._serialized_start=373
+  _globals['_REMEMBERREQUEST']._serialized_end=882
+  _globals['_REMEMBERREQUEST_METADATAENTRY']._serialized_start=823
+  _globals['_REMEMBERREQUEST_METADATAENTRY']._serialized_end=882
+  _globals['_REMEMBERRESPONSE']._serialized_start=885
+  _globals['_REMEMBERRESPONSE']._serialized_end=1069
+  _globals['_PREFLIGHTREMEMBERREQUEST']._serialized_start=1072
+  _globals['_PREFLIGHTREMEMBERREQUEST']._serialized_end=1540
+  _globals['_PREFLIGHTREMEMBERREQUEST_METADATAENTRY']._serialized_start=823
+  _globals['_PREFLIGHTREMEMBERREQUEST_METADATAENTRY']._serialized_end=882
+  _globals['_PREFLIGHTREMEMBERRESPONSE']._serialized_start=1543
+  _globals['_PREFLIGHTREMEMBERRESPONSE']._serialized_end=1900
+  _globals['_GETPLACEMENTREQUEST']._serialized_start=1902
+  _globals['_GETPLACEMENTREQUEST']._serialized_end=2012
+  _globals['_GETPLACEMENTRESPONSE']._serialized_start=2014
+  _globals['_GETPLACEMENTRESPONSE']._serialized_end=2127
+  _globals['_RESOLVEPLACEMENTREQUEST']._serialized_start=2130
+  _globals['_RESOLVEPLACEMENTREQUEST']._serialized_end=2646
+  _globals['_RESOLVEPLACEMENTRESPONSE']._serialized_start=2649
+  _globals['_RESOLVEPLACEMENTRESPONSE']._serialized_end=2856
+  _globals['_ADOPTEVIDENCEREQUEST']._serialized_start=2859
+  _globals['_ADOPTEVIDENCEREQUEST']._serialized_end=3181
+  _globals['_ADOPTEVIDENCERESPONSE']._serialized_start=3183
+  _globals['_ADOPTEVIDENCERESPONSE']._serialized_end=3294
+  _globals['_FORGETREQUEST']._serialized_start=3297
+  _globals['_FORGETREQUEST']._serialized_end=3693
+  _globals['_FORGETRESPONSE']._serialized_start=3696
+  _globals['_FORGETRESPONSE']._serialized_end=3903
+  _globals['_INGESTSERVICE']._serialized_start=3906
+  _globals['_INGESTSERVICE']._serialized_end=4940
 # @@protoc_insertion_point(module_scope)

@@ -5,6 +5,8 @@ The service through which profiles write their own records."""
 
 from collections import abc as _abc
 from corrigenda.ingest.v1 import adoption_pb2 as _adoption_pb2
+from corrigenda.ingest.v1 import forgetting_pb2 as _forgetting_pb2
+from corrigenda.ingest.v1 import placement_decision_pb2 as _placement_decision_pb2
 from corrigenda.ingest.v1 import placement_pb2 as _placement_pb2
 from corrigenda.ingest.v1 import submission_pb2 as _submission_pb2
 from google.protobuf import descriptor as _descriptor
@@ -304,6 +306,108 @@ class GetPlacementResponse(_message.Message):
 Global___GetPlacementResponse: _TypeAlias = GetPlacementResponse  # noqa: Y015
 
 @_typing.final
+class ResolvePlacementRequest(_message.Message):
+    """A decision on a placement."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    INGEST_ID_FIELD_NUMBER: _builtins.int
+    PLACEMENT_ITEM_ID_FIELD_NUMBER: _builtins.int
+    ACTION_FIELD_NUMBER: _builtins.int
+    DECISION_FIELD_NUMBER: _builtins.int
+    EVIDENCE_FIELD_NUMBER: _builtins.int
+    PROPOSAL_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    ingest_id: _builtins.str
+    """UUID of the submission whose placement is decided."""
+    placement_item_id: _builtins.str
+    """UUID of the item that the decision answers. Empty: the placement itself is decided, which `acknowledge`,
+    `retry_verification` and `correct` do.
+    """
+    action: _placement_pb2.PlacementAction.ValueType
+    """What is decided."""
+    expected_version: _builtins.int
+    """The version of the item that the caller saw, from 1. Absent: the current one."""
+    idempotency_key: _builtins.str
+    """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
+    @_builtins.property
+    def decision(self) -> _placement_decision_pb2.PlacementDecision:
+        """What the action needs."""
+
+    @_builtins.property
+    def evidence(self) -> _containers.RepeatedCompositeFieldContainer[_submission_pb2.EvidenceItem]:
+        """New evidence, at most 20 items: what `accept` and `correct` are verified with, and what `confirm_new_entity` needs.
+        Of the other actions it is stored and named by the decision.
+        """
+
+    @_builtins.property
+    def proposal(self) -> _submission_pb2.Proposal:
+        """What the new evidence says, for `correct` alone."""
+
+    def __init__(
+        self,
+        *,
+        ingest_id: _builtins.str = ...,
+        placement_item_id: _builtins.str = ...,
+        action: _placement_pb2.PlacementAction.ValueType = ...,
+        decision: _placement_decision_pb2.PlacementDecision | None = ...,
+        evidence: _abc.Iterable[_submission_pb2.EvidenceItem] | None = ...,
+        proposal: _submission_pb2.Proposal | None = ...,
+        expected_version: _builtins.int | None = ...,
+        idempotency_key: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "decision", b"decision", "expected_version", b"expected_version", "proposal", b"proposal"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "action", b"action", "decision", b"decision", "evidence", b"evidence", "expected_version", b"expected_version", "idempotency_key", b"idempotency_key", "ingest_id", b"ingest_id", "placement_item_id", b"placement_item_id", "proposal", b"proposal"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__expected_version: _TypeAlias = _typing.Literal["expected_version"]  # noqa: Y015
+    _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expected_version) -> _WhichOneofReturnType__expected_version | None: ...
+
+Global___ResolvePlacementRequest: _TypeAlias = ResolvePlacementRequest  # noqa: Y015
+
+@_typing.final
+class ResolvePlacementResponse(_message.Message):
+    """What became of a decision."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECISION_ID_FIELD_NUMBER: _builtins.int
+    ITEM_FIELD_NUMBER: _builtins.int
+    PLACEMENT_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    decision_id: _builtins.str
+    """UUID of the record of the decision."""
+    revision: _builtins.int
+    """The last commit of the decision."""
+    @_builtins.property
+    def item(self) -> _placement_pb2.PlacementItem:
+        """The item as it is after the decision. Absent: none was named."""
+
+    @_builtins.property
+    def placement(self) -> _placement_pb2.Placement:
+        """What was placed by the decision: its evidence, the entity that it named, and everything that waited for it. It has
+        an `ingest_id` of its own.
+        """
+
+    def __init__(
+        self,
+        *,
+        decision_id: _builtins.str = ...,
+        item: _placement_pb2.PlacementItem | None = ...,
+        placement: _placement_pb2.Placement | None = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["item", b"item", "placement", b"placement"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision_id", b"decision_id", "item", b"item", "placement", b"placement", "revision", b"revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResolvePlacementResponse: _TypeAlias = ResolvePlacementResponse  # noqa: Y015
+
+@_typing.final
 class AdoptEvidenceRequest(_message.Message):
     """A text of another profile to stand on."""
 
@@ -372,3 +476,93 @@ class AdoptEvidenceResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___AdoptEvidenceResponse: _TypeAlias = AdoptEvidenceResponse  # noqa: Y015
+
+@_typing.final
+class ForgetRequest(_message.Message):
+    """What is forgotten, and on which evidence."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    RETRACT_FIELD_NUMBER: _builtins.int
+    END_FIELD_NUMBER: _builtins.int
+    RETRACT_TEXT_FIELD_NUMBER: _builtins.int
+    EVIDENCE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    idempotency_key: _builtins.str
+    """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
+    reason: _builtins.str
+    """Why, for people, at most 1024 code points; kept with the decision. Default: not said."""
+    @_builtins.property
+    def retract(self) -> _forgetting_pb2.Retract:
+        """A relationship that never was true."""
+
+    @_builtins.property
+    def end(self) -> _forgetting_pb2.End:
+        """A relationship that is no longer true."""
+
+    @_builtins.property
+    def retract_text(self) -> _forgetting_pb2.RetractText:
+        """A text."""
+
+    @_builtins.property
+    def evidence(self) -> _containers.RepeatedCompositeFieldContainer[_submission_pb2.EvidenceItem]:
+        """Texts that say why, at most 20; they are stored like those of a submission and linked to the decision. Default: none."""
+
+    def __init__(
+        self,
+        *,
+        idempotency_key: _builtins.str = ...,
+        retract: _forgetting_pb2.Retract | None = ...,
+        end: _forgetting_pb2.End | None = ...,
+        retract_text: _forgetting_pb2.RetractText | None = ...,
+        evidence: _abc.Iterable[_submission_pb2.EvidenceItem] | None = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "end", b"end", "retract", b"retract", "retract_text", b"retract_text"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "end", b"end", "evidence", b"evidence", "idempotency_key", b"idempotency_key", "reason", b"reason", "retract", b"retract", "retract_text", b"retract_text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_action: _TypeAlias = _typing.Literal["retract", "end", "retract_text"]  # noqa: Y015
+    _WhichOneofArgType_action: _TypeAlias = _typing.Literal["action", b"action"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_action) -> _WhichOneofReturnType_action | None: ...
+
+Global___ForgetRequest: _TypeAlias = ForgetRequest  # noqa: Y015
+
+@_typing.final
+class ForgetResponse(_message.Message):
+    """What was decided and what it changed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FORGOTTEN_FIELD_NUMBER: _builtins.int
+    INGEST_ID_FIELD_NUMBER: _builtins.int
+    FRAGMENTS_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    ingest_id: _builtins.str
+    """UUID of the submission that the evidence became. Empty: none was given."""
+    revision: _builtins.int
+    """The commit that recorded it."""
+    @_builtins.property
+    def forgotten(self) -> _containers.RepeatedCompositeFieldContainer[_forgetting_pb2.Forgotten]:
+        """One decision for a relationship; for a text one for each subject and predicate that it spoke of, at most 50."""
+
+    @_builtins.property
+    def fragments(self) -> _containers.RepeatedCompositeFieldContainer[_placement_pb2.FragmentPlacement]:
+        """What became of each text that was given, in the order of the request."""
+
+    def __init__(
+        self,
+        *,
+        forgotten: _abc.Iterable[_forgetting_pb2.Forgotten] | None = ...,
+        ingest_id: _builtins.str = ...,
+        fragments: _abc.Iterable[_placement_pb2.FragmentPlacement] | None = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["forgotten", b"forgotten", "fragments", b"fragments", "ingest_id", b"ingest_id", "revision", b"revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForgetResponse: _TypeAlias = ForgetResponse  # noqa: Y015

@@ -379,7 +379,8 @@ class FragmentPlacement(_message.Message):
     def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Codes of what the caller should know: `authority_lowered` (the claim was not granted), `stored_as_manual` (the
         source is not registered as a record), `author_counts_as_group` (the group or key is not registered for the caller,
-        so that the caller is a label of the fragment too).
+        so that the caller is a label of the fragment too), `extractor_unavailable` (nobody proposed what the text says, because
+        the extractor gave no answer: send it again with a proposal, or later).
         """
 
     @_builtins.property
@@ -521,7 +522,9 @@ class RelationshipPlacement(_message.Message):
 
     @_builtins.property
     def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Codes of what else happened: `start_moved`, `end_moved`, `rows_joined`, `occurrence_added`."""
+        """Codes of what else happened: `start_moved`, `end_moved`, `rows_joined`, `occurrence_added`, `extracted` (the caller
+        proposed nothing: the extractor did).
+        """
 
     @_builtins.property
     def predicate_policy(self) -> Global___PredicatePolicy:
@@ -732,6 +735,7 @@ class PlacementItem(_message.Message):
     CANDIDATES_FIELD_NUMBER: _builtins.int
     CANDIDATES_TOTAL_FIELD_NUMBER: _builtins.int
     CANDIDATES_TRUNCATED_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
     item_id: _builtins.str
     """UUID of the review item."""
     kind: _review_item_pb2.ItemKind.ValueType
@@ -744,6 +748,8 @@ class PlacementItem(_message.Message):
     """Number of such entities."""
     candidates_truncated: _builtins.bool
     """Whether `candidates` leaves some out."""
+    status: _review_item_pb2.ItemStatus.ValueType
+    """Whether it waits for a decision."""
     @_builtins.property
     def closest_predicates(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The registered predicates closest to an unknown phrase, closest first, at most 5."""
@@ -763,10 +769,11 @@ class PlacementItem(_message.Message):
         candidates: _abc.Iterable[_object_pb2.EntitySummary] | None = ...,
         candidates_total: _builtins.int = ...,
         candidates_truncated: _builtins.bool = ...,
+        status: _review_item_pb2.ItemStatus.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "candidates_total", b"candidates_total", "candidates_truncated", b"candidates_truncated", "closest_predicates", b"closest_predicates", "item_id", b"item_id", "kind", b"kind", "reason", b"reason", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "candidates_total", b"candidates_total", "candidates_truncated", b"candidates_truncated", "closest_predicates", b"closest_predicates", "item_id", b"item_id", "kind", b"kind", "reason", b"reason", "status", b"status", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

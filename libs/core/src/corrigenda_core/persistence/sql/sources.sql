@@ -197,7 +197,7 @@ ORDER BY s.subject_id, q.predicate, s.scope
 LIMIT %(limit)s;
 
 -- name: adoptable_fragment
--- purpose: a text that somebody else may stand on, whether it supports anything, and whether its key asserted authority
+-- purpose: a text that somebody else may stand on, as long as its source and its scan let it, and what its key asserted
 -- index: evidence_fragments_pkey
 -- lock: none
 SELECT f.fragment_id, f.author_id, a.name AS author_name, f.content, f.normal_sha256, f.claimed_authority,
@@ -208,9 +208,10 @@ SELECT f.fragment_id, f.author_id, a.name AS author_name, f.content, f.normal_sh
            WHERE r.team_id = f.team_id AND r.fragment_id = f.fragment_id
        ) AS retired, EXISTS (
            SELECT 1
-           FROM supports AS p
-           WHERE p.team_id = f.team_id AND p.fragment_id = f.fragment_id
-       ) AS carries, EXISTS (
+           FROM review_items AS i
+           WHERE i.team_id = f.team_id AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
+             AND i.status = 'resolved' AND i.reason = 'release_quarantine'
+       ) AS released, EXISTS (
            SELECT 1
            FROM supports AS p
            JOIN support_decisions AS d ON d.team_id = p.team_id AND d.support_id = p.support_id
