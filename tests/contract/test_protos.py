@@ -149,6 +149,7 @@ def test_tools_are_those_of_the_contract() -> None:
         "Remember": "remember",
         "PreflightRemember": "detect_contradiction",
         "GetPlacement": "get_memory_placement",
+        "AdoptEvidence": "adopt_evidence",
         "ResolvePlacement": "resolve_memory_placement",
         "ListConflicts": "list_conflicts",
         "GetConflict": "get_conflict",
