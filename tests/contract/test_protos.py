@@ -154,6 +154,7 @@ def test_tools_are_those_of_the_contract() -> None:
         "ListConflicts": "list_conflicts",
         "GetConflict": "get_conflict",
         "ExplainConflict": "explain_conflict",
+        "GetCompetingFacts": "get_competing_facts",
         "ResolveConflict": "resolve_conflict",
         "RevertResolution": "revert_resolution",
         "Forget": "forget",

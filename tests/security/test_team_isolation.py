@@ -201,6 +201,10 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
             lambda one: forgetting(idempotency_key="fixed", retract_text=forgetting_pb2.RetractText(fragment_id=one)),
         ),
         "Trace": (ids.relationship, lambda one: recall_service_pb2.TraceRequest(relationship_id=one)),
+        "GetCompetingFacts": (
+            ids.entity,
+            lambda one: conflict_service_pb2.GetCompetingFactsRequest(entity_id=one),
+        ),
         "Timeline": (ids.entity, lambda one: recall_service_pb2.TimelineRequest(entity_id=one, as_object=True)),
         "GetRelationship": (
             ids.relationship,
