@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent
 UV_VERSION = "0.13.8"
 UV_HOME = ROOT / ".dev" / "uv"
 ENVIRONMENT = ROOT / ".venv"
-MEMBERS = ["libs/core", "services/ingest", "services/conflict", "services/recall", "cli"]
+MEMBERS = ["libs/core", "services/ingest", "services/conflict", "services/recall", "services/gateway", "cli"]
 
 # Which lock file an environment is made from. The dev lock contains the runtime lock, so one environment serves both.
 RUNTIME, DEV = "requirements.lock", "requirements-dev.lock"

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import argparse
 import filecmp
+import json
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+from google.protobuf import descriptor_pb2
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path("corrigenda")
 SOURCE = ROOT / "libs" / "core" / "src"
+COMMENTS_FILE = "comments.json"
 PACKAGE_DOCSTRING = '"""Generated from protos/; never edited by hand (dev.py generate)."""\n'
 
 
@@ -35,6 +41,39 @@ def generate(target: Path) -> None:
     for folder in [package, *(path for path in sorted(package.rglob("*")) if path.is_dir())]:
         (folder / "__init__.py").write_text(PACKAGE_DOCSTRING)
     (package / "py.typed").touch()
+    (package / COMMENTS_FILE).write_text(json.dumps(comments(), ensure_ascii=False, indent=0, sort_keys=True) + "\n")
+
+
+def comments() -> dict[str, str]:
+    """The comment above every element of the protos, by the element's full name.
+
+    The generated modules do not keep them, and tools for agents are described by nothing else.
+
+    Raises:
+        subprocess.CalledProcessError: if the protos do not compile; buf has said why.
+    """
+    compiled = subprocess.run(["buf", "build", "-o", "-#format=binpb"], cwd=ROOT, check=True, capture_output=True)
+    found: dict[str, str] = {}
+    for file in descriptor_pb2.FileDescriptorSet.FromString(compiled.stdout).file:
+        if file.package.startswith(PACKAGE.name):
+            for location in file.source_code_info.location:
+                name = full_name(file, location.path)
+                if name and location.leading_comments:
+                    found[name] = "\n".join(line.strip() for line in location.leading_comments.strip().splitlines())
+    return found
+
+
+def full_name(file: descriptor_pb2.FileDescriptorProto, path: Sequence[int]) -> str:
+    """The full name of the element at a path of source code info, or an empty text if it has none."""
+    element: Any = file
+    names = [file.package]
+    for field_number, index in zip(path[::2], path[1::2], strict=False):
+        field = element.DESCRIPTOR.fields_by_number[field_number]
+        if field.message_type is None or not field.is_repeated:
+            return ""
+        element = getattr(element, field.name)[index]
+        names.append(getattr(element, "name", ""))
+    return ".".join(names) if len(path) % 2 == 0 and all(names) else ""
 
 
 def files_of(folder: Path) -> set[Path]:

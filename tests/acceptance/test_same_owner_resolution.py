@@ -183,7 +183,10 @@ def test_s10_the_loser_said_again_is_a_new_question_and_bars_the_undo() -> None:
     item = slot.item()
     assert item.opposing == (slot.row_id("s1"),)
     refused = refusal_of(slot.revert, keeping)
-    assert (refused.reason, refused.metadata) == (Reason.REVERT_BLOCKED, {"item_id": item.item_id})
+    assert (refused.reason, refused.metadata) == (
+        Reason.REVERT_BLOCKED,
+        {"blocker_type": "review_item", "blocker_id": item.item_id, "item_id": item.item_id},
+    )
     slot.resolve(KeepExisting(kept_id=slot.row_id("s1")))
     slot.revert(keeping)
     assert slot.rows() == ["main 1 Mar.. active", "release 1 Mar.. needs_review", "main 1 Mar.. rejected"]

@@ -153,6 +153,8 @@ def test_tools_are_those_of_the_contract() -> None:
         "GetConflict": "get_conflict",
         "ExplainConflict": "explain_conflict",
         "ResolveConflict": "resolve_conflict",
+        "RevertResolution": "revert_resolution",
+        "Forget": "forget",
         "ListReviewItems": "list_review_items",
         "Recall": "recall_memory",
         "Trace": "trace_memory",

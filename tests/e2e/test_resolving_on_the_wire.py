@@ -1,20 +1,29 @@
 """An owner decides between own statements over the wire: what a decision changes, previews, and every refusal."""
 
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import grpc
 import pytest
-from corrigenda.admin.v1 import admin_service_pb2
 from corrigenda.conflict.v1 import conflict_service_pb2, resolution_pb2, review_item_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2
-from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import decision_pb2, predicate_pb2, relationship_pb2
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason
 from corrigenda_core.rpc.convert import timestamp_of
-from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.testing.wire_decisions import (
+    deciding,
+    items_of,
+    keep_existing,
+    keep_new,
+    placed_row,
+    recalled,
+    refused,
+    set_same_moment,
+    sides,
+    states,
+    traced,
+)
 
 pytestmark = pytest.mark.database
 
@@ -25,61 +34,6 @@ Verifies = Callable[[str], Awaitable[bool]]
 MAIN, RELEASE, TRUNK = "production deploys from main", "the log: production deploys from release", "trunk"
 
 
-async def refused(call: Awaitable[Any]) -> Refusal:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    refusal = refusal_of(caught.value)
-    assert refusal is not None
-    return refusal
-
-
-async def placed(client: Any, request: ingest_service_pb2.RememberRequest) -> relationship_pb2.Relationship:
-    (answer,) = (await client.ingest.Remember(request)).placement.relationships
-    assert answer.verdict == relationship_pb2.VERDICT_ENTAILED
-    assert isinstance(answer.relationship, relationship_pb2.Relationship)
-    return answer.relationship
-
-
-async def items_of(client: Any, *statuses: int) -> Sequence[review_item_pb2.ReviewItem]:
-    request = conflict_service_pb2.ListReviewItemsRequest(statuses=statuses)
-    items: Sequence[review_item_pb2.ReviewItem] = (
-        await client.conflict.ListReviewItems(client.own_writes(request))
-    ).items
-    return items
-
-
-def deciding(item: review_item_pb2.ReviewItem, **action: Any) -> conflict_service_pb2.ResolveConflictRequest:
-    asked: dict[str, Any] = {
-        "idempotency_key": uuid.uuid4().hex,
-        "item_id": item.item_id,
-        "expected_version": item.version,
-    }
-    return conflict_service_pb2.ResolveConflictRequest(**{**asked, **action})
-
-
-def keep_new(row: relationship_pb2.Relationship) -> resolution_pb2.KeepNew:
-    return resolution_pb2.KeepNew(relationship_id=row.relationship_id)
-
-
-def keep_existing(row: relationship_pb2.Relationship) -> resolution_pb2.KeepExisting:
-    return resolution_pb2.KeepExisting(relationship_id=row.relationship_id)
-
-
-async def in_force(client: Any, query: str = "what does production deploy from") -> set[str]:
-    answer = await client.recall.Recall(client.own_writes(recall_service_pb2.RecallRequest(query=query)))
-    return {
-        path.relationship.object.entity.name
-        for result in answer.results
-        for path in result.paths
-        if path.relationship.status
-        in {relationship_pb2.RELATIONSHIP_STATUS_ACTIVE, relationship_pb2.RELATIONSHIP_STATUS_COMPETING}
-    }
-
-
-def traced_of(row: relationship_pb2.Relationship) -> recall_service_pb2.TraceRequest:
-    return recall_service_pb2.TraceRequest(relationship_id=row.relationship_id, include_transitions=True)
-
-
 Pair = tuple[Any, relationship_pb2.Relationship, relationship_pb2.Relationship, review_item_pb2.ReviewItem]
 
 
@@ -87,21 +41,11 @@ Pair = tuple[Any, relationship_pb2.Relationship, relationship_pb2.Relationship, 
 async def pair(new_team: NewTeam, deploys_from: Request) -> Pair:
     """A team where A said main and then release, neither with a time: release is held, and A is asked."""
     team = await new_team()
-    main = await placed(team["A"], deploys_from(MAIN, "main"))
-    release = await placed(team["A"], deploys_from(RELEASE, "release"))
+    main = await placed_row(team["A"], deploys_from(MAIN, "main"))
+    release = await placed_row(team["A"], deploys_from(RELEASE, "release"))
     assert release.status == relationship_pb2.RELATIONSHIP_STATUS_NEEDS_REVIEW
     (item,) = await items_of(team["A"])
     return team, main, release, item
-
-
-def states(rows: Sequence[decision_pb2.RelationshipChange]) -> dict[str, tuple[str, str]]:
-    """Status before and after by the name of the value."""
-
-    def name(row: relationship_pb2.Relationship) -> str:
-        status = relationship_pb2.RelationshipStatus.Name(row.status)
-        return status.removeprefix("RELATIONSHIP_STATUS_").lower()
-
-    return {change.after.object.entity.name: (name(change.before), name(change.after)) for change in rows}
 
 
 @pytest.mark.rule("R4.16a", "R5.1")
@@ -126,10 +70,10 @@ async def test_keep_new_ends_the_other_side_and_answers_the_item(pair: Pair, led
     assert not await items_of(team["A"])
     (listed,) = await items_of(team["A"], review_item_pb2.ITEM_STATUS_RESOLVED)
     assert (listed.item_id, listed.version, listed.reason) == (item.item_id, item.version + 1, "keep_new")
-    assert await in_force(team["A"]) == {"release"}
+    assert await recalled(team["A"]) == {"release"}
     # Its transitions name the decision, and the loser's says until when it held.
-    traced = await team["A"].recall.Trace(traced_of(main))
-    (closing,) = [one for one in traced.transitions if one.decision_id == decision.decision_id]
+    trace = await traced(team["A"], main)
+    (closing,) = [one for one in trace.transitions if one.decision_id == decision.decision_id]
     assert closing.closing.at == release.recorded_at
     assert await ledger_verifies(team.team_id)
 
@@ -139,7 +83,7 @@ async def test_keep_existing_rejects_what_came_in_and_nothing_else(pair: Pair, l
     team, main, _, item = pair
     answer = await team["A"].conflict.ResolveConflict(deciding(item, keep_existing=keep_existing(main)))
     assert states(answer.effects.changes) == {"release": ("needs_review", "rejected")}
-    assert await in_force(team["A"]) == {"main"}
+    assert await recalled(team["A"]) == {"main"}
     assert await ledger_verifies(team.team_id)
 
 
@@ -149,9 +93,9 @@ async def test_keep_both_lets_every_side_hold_in_a_facet_of_its_own(pair: Pair, 
     answer = await team["A"].conflict.ResolveConflict(deciding(item, keep_both=resolution_pb2.KeepBoth()))
     assert states(answer.effects.changes) == {"release": ("needs_review", "active")}
     assert answer.effects.changes[0].after.facet == 1
-    assert await in_force(team["A"]) == {"main", "release"}
-    traced = await team["A"].recall.Trace(traced_of(release))
-    assert [one.kind for one in traced.references] == [relationship_pb2.REFERENCE_KIND_DISTINCT_FROM]
+    assert await recalled(team["A"]) == {"main", "release"}
+    trace = await traced(team["A"], release)
+    assert [one.kind for one in trace.references] == [relationship_pb2.REFERENCE_KIND_DISTINCT_FROM]
     assert await ledger_verifies(team.team_id)
 
 
@@ -160,8 +104,8 @@ async def test_previews_say_what_each_action_then_does(new_team: NewTeam, deploy
     """Each action on a slot of its own, in the same state: what it changes is what its preview showed."""
     for number in range(4):
         team = await new_team(profiles=["A"])
-        main = await placed(team["A"], deploys_from(MAIN, "main"))
-        release = await placed(team["A"], deploys_from(RELEASE, "release"))
+        main = await placed_row(team["A"], deploys_from(MAIN, "main"))
+        release = await placed_row(team["A"], deploys_from(RELEASE, "release"))
         (item,) = await items_of(team["A"])
         assert [(one.action, one.relationship_id) for one in item.previews] == [
             (decision_pb2.DECISION_KIND_KEEP_NEW, release.relationship_id),
@@ -199,13 +143,13 @@ async def test_s1_an_answered_item_is_not_answered_again(pair: Pair) -> None:
     await team["A"].conflict.ResolveConflict(deciding(item, keep_new=keep_new(release)))
     refusal = await refused(team["A"].conflict.ResolveConflict(deciding(item, keep_existing=keep_existing(main))))
     assert (refusal.reason, refusal.metadata["status"]) == (Reason.ITEM_NOT_PENDING, "resolved")
-    assert await in_force(team["A"]) == {"release"}
+    assert await recalled(team["A"]) == {"release"}
 
 
 @pytest.mark.rule("R4.16a")
 async def test_s2_only_a_side_of_the_item_can_be_kept(pair: Pair, deploys_from: Request) -> None:
     team, _, release, item = pair
-    other = await placed(team["B"], deploys_from(MAIN, "main"))
+    other = await placed_row(team["B"], deploys_from(MAIN, "main"))
     strange = relationship_pb2.Relationship(relationship_id=str(uuid.uuid4()))
     for row, action in ((strange, "keep_new"), (other, "keep_existing"), (release, "keep_existing")):
         named = {"keep_new": keep_new, "keep_existing": keep_existing}[action](row)
@@ -217,32 +161,17 @@ async def test_s2_only_a_side_of_the_item_can_be_kept(pair: Pair, deploys_from: 
 @pytest.mark.rule("R4.16a", "R4.14")
 async def test_s3_sides_that_still_exclude_each_other_stay_a_question(new_team: NewTeam, deploys_from: Request) -> None:
     team = await new_team(profiles=["A"])
-    await let_compete(team)
-    first = await placed(team["A"], deploys_from(MAIN, "main"))
-    await placed(team["A"], deploys_from(RELEASE, "release"))
-    await placed(team["A"], deploys_from("the wiki: production deploys from trunk", "trunk"))
+    await set_same_moment(team, predicate_pb2.SAME_MOMENT_POLICY_COMPETE)
+    first = await placed_row(team["A"], deploys_from(MAIN, "main"))
+    await placed_row(team["A"], deploys_from(RELEASE, "release"))
+    await placed_row(team["A"], deploys_from("the wiki: production deploys from trunk", "trunk"))
     (item,) = await items_of(team["A"])
     assert (len(item.incoming), len(item.opposing)) == (1, 2)
     answer = await team["A"].conflict.ResolveConflict(deciding(item, keep_existing=keep_existing(first)))
     assert states(answer.effects.changes) == {"trunk": ("competing", "rejected")}
     assert answer.item.status == review_item_pb2.ITEM_STATUS_PENDING
     (left,) = await items_of(team["A"])
-    assert {one.object.entity.name for one in (*left.incoming, *left.opposing)} == {"main", "release"}
-
-
-async def let_compete(team: Any) -> None:
-    await team.admin.admin.RegisterPredicate(
-        admin_service_pb2.RegisterPredicateRequest(
-            idempotency_key="compete",
-            definition=predicate_pb2.PredicateDefinition(
-                key="deploys_from",
-                aliases=["deploys from"],
-                relationship_kind=predicate_pb2.RELATIONSHIP_KIND_STATE,
-                current_cardinality=predicate_pb2.CARDINALITY_ONE,
-                same_moment_policy=predicate_pb2.SAME_MOMENT_POLICY_COMPETE,
-            ),
-        )
-    )
+    assert sides(left) == {"main", "release"}
 
 
 @pytest.mark.rule("R4.16a", "R5.1")
@@ -250,7 +179,7 @@ async def test_s12_a_decision_about_what_was_not_seen_is_refused(pair: Pair, dep
     """The item's side is corrected: the item names the successor, at a new version."""
     team, main, release, item = pair
     target = {"relationship_id": main.relationship_id}
-    successor = await placed(
+    successor = await placed_row(
         team["A"], deploys_from("correction: production deploys from trunk", "trunk", correction_target=target)
     )
     refusal = await refused(team["A"].conflict.ResolveConflict(deciding(item, keep_new=keep_new(release))))
@@ -266,15 +195,15 @@ async def test_s12_a_decision_about_what_was_not_seen_is_refused(pair: Pair, dep
 @pytest.mark.rule("R4.16a", "R5.1")
 async def test_s13_two_held_values_cannot_both_win_on_one_version(pair: Pair, deploys_from: Request) -> None:
     team, main, release, _ = pair
-    trunk = await placed(team["A"], deploys_from("the wiki: production deploys from trunk", "trunk"))
+    trunk = await placed_row(team["A"], deploys_from("the wiki: production deploys from trunk", "trunk"))
     (item,) = await items_of(team["A"])
     await team["A"].conflict.ResolveConflict(deciding(item, keep_new=keep_new(release)))
     refusal = await refused(team["A"].conflict.ResolveConflict(deciding(item, keep_new=keep_new(trunk))))
     assert refusal.reason in {Reason.STALE_VERSION, Reason.ITEM_NOT_PENDING}
     (left,) = await items_of(team["A"])
-    assert {one.object.entity.name for one in (*left.incoming, *left.opposing)} == {"release", "trunk"}
+    assert sides(left) == {"release", "trunk"}
     assert main.relationship_id not in {one.relationship_id for one in (*left.incoming, *left.opposing)}
-    assert await in_force(team["A"]) == {"release"}
+    assert await recalled(team["A"]) == {"release"}
 
 
 @pytest.mark.rule("R4.6")
@@ -300,10 +229,10 @@ async def test_a_start_is_given_where_it_is_needed_and_refused_where_it_is_not(
 ) -> None:
     """A held value whose own end has passed needs a start; its owner states one; another one needs none."""
     team = await new_team(profiles=["A"])
-    await placed(team["A"], deploys_from("since 1 January 2025 production deploys from main", "main"))
+    await placed_row(team["A"], deploys_from("since 1 January 2025 production deploys from main", "main"))
     request = deploys_from("production deploys from release until 1 January 2026", "release")
     request.evidence[0].occurred_at.CopyFrom(timestamp_of(datetime(2025, 3, 1, tzinfo=UTC)))
-    release = await placed(team["A"], request)
+    release = await placed_row(team["A"], request)
     assert release.status == relationship_pb2.RELATIONSHIP_STATUS_NEEDS_REVIEW
     (item,) = await items_of(team["A"])
     keep = next(one for one in item.previews if one.relationship_id == release.relationship_id)
@@ -390,7 +319,7 @@ async def test_pages_of_items_leave_nothing_out(pair: Pair, deploys_from: Reques
 async def test_a_decision_reaches_the_conflicts_of_the_team(pair: Pair, deploys_from: Request) -> None:
     """B says main as A does; A then decides for release: that opens a case, by the service that took the decision."""
     team, _, release, item = pair
-    await placed(team["B"], deploys_from("production deploys from main", "main"))
+    await placed_row(team["B"], deploys_from("production deploys from main", "main"))
     answer = await team["A"].conflict.ResolveConflict(deciding(item, keep_new=keep_new(release)))
     (conflict_id,) = answer.effects.conflict_ids
     opened = await team["B"].conflict.GetConflict(conflict_service_pb2.GetConflictRequest(conflict_id=conflict_id))

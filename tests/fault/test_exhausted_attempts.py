@@ -42,7 +42,7 @@ async def test_attempts_run_out_and_start_at_zero_the_next_night(
             directory=tmp_path,
             database_url=database.superuser_url,
             free_ports=True,
-            without=["recall", "indexer", "reviewer"],
+            without=["recall", "indexer", "reviewer", "gateway"],
         )
         async with stack:
             admin_key = await asyncio.to_thread(make_team, stack, driven_from=BEGINNING)

@@ -42,7 +42,7 @@ UNANSWERED = {
     grpc.StatusCode.DEADLINE_EXCEEDED,
 }
 SHORT_LEASE = {"CORRIGENDA_REVIEW_LEASE_SECONDS": "1"}
-ALL = ("ingest", "conflict", "recall", "reviewer", "indexer")
+ALL = ("ingest", "conflict", "recall", "reviewer", "indexer", "gateway")
 
 
 @asynccontextmanager

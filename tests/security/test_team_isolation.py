@@ -11,11 +11,12 @@ import psycopg
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2, source_pb2
 from corrigenda.conflict.v1 import conflict_service_pb2, resolution_pb2
-from corrigenda.ingest.v1 import ingest_service_pb2, submission_pb2
+from corrigenda.ingest.v1 import forgetting_pb2, ingest_service_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import predicate_pb2
 from corrigenda_cli.stack import Stack
 from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.testing.wire_decisions import forgetting, retracting
 from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
 
@@ -41,6 +42,7 @@ class ForeignIds:
     profile: str
     key: str
     item: str
+    decision: str
 
 
 @pytest.fixture
@@ -50,6 +52,10 @@ async def foreign(stack: Stack, new_team: NewTeam, deploys_from: Request) -> tup
     placed = await team["A"].ingest.Remember(deploys_from(f"production deploys from {CANARY}", CANARY))
     opened = await team["B"].ingest.Remember(deploys_from("production deploys from release", "release"))
     await team["A"].ingest.Remember(deploys_from("the log: production deploys from trunk", "trunk"))
+    elsewhere = deploys_from("the log: staging deploys from trunk", "trunk")
+    elsewhere.proposal.entities[0].name = "staging"
+    gone = (await team["A"].ingest.Remember(elsewhere)).placement.relationships[0].relationship
+    forgotten = await team["A"].ingest.Forget(retracting(gone))
     (asked,) = (await team["A"].conflict.ListReviewItems(conflict_service_pb2.ListReviewItemsRequest())).items
     key = await team.admin.admin.CreateKey(
         admin_service_pb2.CreateKeyRequest(
@@ -65,6 +71,7 @@ async def foreign(stack: Stack, new_team: NewTeam, deploys_from: Request) -> tup
         profile=placed.placement.author.profile_id,
         key=key.key.key_id,
         item=asked.item_id,
+        decision=forgotten.forgotten[0].decision.decision_id,
     )
     await workers_are_idle(stack, team.team_id)
     return team, ids
@@ -146,6 +153,22 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
             lambda one: conflict_service_pb2.ResolveConflictRequest(
                 idempotency_key="fixed", item_id=one, expected_version=1, keep_both=resolution_pb2.KeepBoth()
             ),
+        ),
+        "RevertResolution": (
+            ids.decision,
+            lambda one: conflict_service_pb2.RevertResolutionRequest(idempotency_key="fixed", decision_id=one),
+        ),
+        "Forget, retract": (
+            ids.relationship,
+            lambda one: forgetting(idempotency_key="fixed", retract=forgetting_pb2.Retract(relationship_id=one)),
+        ),
+        "Forget, end": (
+            ids.relationship,
+            lambda one: forgetting(idempotency_key="fixed", end=forgetting_pb2.End(relationship_id=one)),
+        ),
+        "Forget, a text": (
+            ids.fragment,
+            lambda one: forgetting(idempotency_key="fixed", retract_text=forgetting_pb2.RetractText(fragment_id=one)),
         ),
         "Trace": (ids.relationship, lambda one: recall_service_pb2.TraceRequest(relationship_id=one)),
         "CreateKey": (
@@ -248,6 +271,7 @@ def test_every_served_rpc_is_covered(deploys_from: Request) -> None:
         profile=MISSING,
         key=MISSING,
         item=MISSING,
+        decision=MISSING,
     )
     covered = {name.partition(",")[0] for name in by_id(nothing, deploys_from)} | set(WITHOUT_IDS)
     assert covered == {method.name for service in SERVICES.values() for method in service.methods}

@@ -1,4 +1,4 @@
-"""A whole local stack: PostgreSQL, the migrated schema, three services, the reviewer and the indexer.
+"""A whole local stack: PostgreSQL, the migrated schema, three services, their workers, and the gateway for agents.
 
 Started in the order of their dependence, stopped in the reverse order, each by its own pid. Used by ``corrigenda up``
 (a kept directory and fixed ports) and ``corrigenda demo`` (a throw-away directory and free ports).
@@ -25,21 +25,29 @@ from corrigenda_cli.local_secrets import LocalSecrets, load, load_or_make, write
 
 Say = Callable[[str], None]
 
-_NOT_INHERITED = ("CORRIGENDA_DATABASE", "CORRIGENDA_KEY_PEPPER", "CORRIGENDA_PAGE_TOKEN_KEY", "CORRIGENDA_PASSWORD")
+_NOT_INHERITED = (
+    "CORRIGENDA_DATABASE",
+    "CORRIGENDA_KEY_PEPPER",
+    "CORRIGENDA_PAGE_TOKEN_KEY",
+    "CORRIGENDA_PASSWORD",
+    "CORRIGENDA_KEY",
+)
 SECRETS_FILE, SERVER_FILE = "secrets.json", "server.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessSpec:
-    """One process of the stack: its module, its database role, and its default port if it serves."""
+    """One process of the stack: its module, its database role if it has one, and its default port if it serves."""
 
     name: str
     module: str
-    role: str
+    role: str | None = None
     port: int | None = None
 
 
+GATEWAY = ProcessSpec(name="gateway", module="corrigenda_gateway", port=7104)
 PROCESSES = (
+    GATEWAY,
     ProcessSpec(name="ingest", module="corrigenda_ingest", role="corrigenda_ingest", port=7101),
     ProcessSpec(name="conflict", module="corrigenda_conflict", role="corrigenda_conflict", port=7102),
     ProcessSpec(name="recall", module="corrigenda_recall", role="corrigenda_recall", port=7103),
@@ -112,7 +120,10 @@ class Stack:
         return self.directory / "logs"
 
     async def start_process(self, name: str, settings: Mapping[str, str] | None = None) -> Child:
-        """Starts one process of the stack (again) and waits until it is ready; ``settings`` join its environment."""
+        """Starts one process of the stack (again) and waits until it is ready; ``settings`` join its environment.
+
+        The gateway is told where the services are, so they run before it starts.
+        """
         (spec,) = [spec for spec in PROCESSES if spec.name == name]
         child = await start_child(
             name=spec.name,
@@ -152,10 +163,13 @@ class Stack:
         self.say(f"starting {', '.join(names)}")
         async with asyncio.TaskGroup() as group:
             for name in names:
-                group.create_task(self.start_process(name))
+                if name != GATEWAY.name:
+                    group.create_task(self.start_process(name))
+        if GATEWAY.name in names:
+            await self.start_process(GATEWAY.name)
 
     async def _stop_children(self) -> None:
-        """Services first, so that nothing new is taken, then the workers."""
+        """The gateway and the services first, so that nothing new is taken, then the workers."""
         for spec in PROCESSES:
             child = self.children.pop(spec.name, None)
             if child is not None:
@@ -165,10 +179,15 @@ class Stack:
     def _environment(self, spec: ProcessSpec) -> dict[str, str]:
         """What a process sees: of the secrets, its own role's password, and those of keys and tokens if it serves."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith(_NOT_INHERITED)}
+        if spec.port is not None:
+            environment["CORRIGENDA_LISTEN"] = f"127.0.0.1:{0 if self.free_ports else spec.port}"
+        if spec.role is None:
+            return environment | {
+                f"CORRIGENDA_{name.upper()}_ADDRESS": self.address(name) for name in ("ingest", "conflict", "recall")
+            }
         environment["CORRIGENDA_DATABASE_URL"] = self.url(spec.role)
         if spec.port is not None:
             environment |= {
-                "CORRIGENDA_LISTEN": f"127.0.0.1:{0 if self.free_ports else spec.port}",
                 "CORRIGENDA_KEY_PEPPER": self.secrets.key_pepper,
                 "CORRIGENDA_PAGE_TOKEN_KEY": self.secrets.page_token_key,
             }

@@ -57,7 +57,7 @@ async def _play(options: argparse.Namespace) -> Result:
     def say(text: str) -> None:
         print(text, file=sys.stderr if options.json else sys.stdout, flush=True)
 
-    without = ("reviewer",) if options.without_reviewer else ()
+    without = ("gateway", "reviewer") if options.without_reviewer else ("gateway",)
     with _folder() as folder:
         stack = Stack(
             directory=folder,

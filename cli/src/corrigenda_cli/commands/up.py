@@ -26,8 +26,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "up",
         help="run the whole stack until Ctrl-C",
         description=f"Starts PostgreSQL (embedded, or the server that {URL_VARIABLE} names), brings the schema up to "
-        "date, starts the services, the reviewer and the indexer, and makes a demonstration team with three keys at "
-        "the first start. Stops everything on Ctrl-C.",
+        "date, starts the services, their workers and the gateway for agents, and makes a demonstration team with "
+        "three keys at the first start. Stops everything on Ctrl-C.",
     )
     parser.add_argument(
         "--directory",
@@ -100,12 +100,13 @@ def _demonstration_keys(stack: Stack) -> dict[str, str]:
 
 
 def _show(stack: Stack, keys: dict[str, str], *, as_json: bool) -> None:
-    endpoints = {name: stack.address(name) for name in ("ingest", "conflict", "recall")}
+    endpoints = {name: stack.address(name) for name in ("ingest", "conflict", "recall", "gateway")}
     if as_json:
         print(json.dumps({"endpoints": endpoints, "keys": keys, "directory": str(stack.directory)}), flush=True)
         return
     lines = ["", "Corrigenda is up.", ""]
     lines += [f"  {name:<9} {address}" for name, address in endpoints.items()]
+    lines += [f"  {'MCP':<9} http://{endpoints['gateway']}/mcp (with a key as bearer token)"]
     lines += ["", "The demonstration team's keys (kept in the stack's directory):", ""]
     lines += [f"  {name:<9} {key}" for name, key in keys.items()]
     lines += ["", "Three calls to paste (grpcurl -plaintext takes the same header, data and method):", ""]

@@ -60,8 +60,8 @@ class JudgeChoice(StrEnum):
     LOCAL = "local"
 
 
-class ProcessSettings(BaseSettings):
-    """What every process needs: its database, its logs, its traces and metrics."""
+class ObservedSettings(BaseSettings):
+    """What every process needs: its logs, its traces and metrics, and time to drain."""
 
     model_config = SettingsConfigDict(
         env_prefix="CORRIGENDA_",
@@ -72,10 +72,6 @@ class ProcessSettings(BaseSettings):
         populate_by_name=True,
     )
 
-    database_url: SecretStr = Field(description="PostgreSQL URL of this process's own role, its password included.")
-    database_connections: int = Field(
-        default=8, ge=1, le=100, description="The most connections to PostgreSQL that this process holds."
-    )
     drain_seconds: float = Field(
         default=25.0, ge=0.0, le=300.0, description="How long work in flight may finish after SIGTERM."
     )
@@ -91,6 +87,15 @@ class ProcessSettings(BaseSettings):
     )
     trace_sample_ratio: float = Field(
         default=0.1, ge=0.0, le=1.0, description="Share of calls that are traced, unless the caller decided already."
+    )
+
+
+class ProcessSettings(ObservedSettings):
+    """What a process needs beside that to work with the database."""
+
+    database_url: SecretStr = Field(description="PostgreSQL URL of this process's own role, its password included.")
+    database_connections: int = Field(
+        default=8, ge=1, le=100, description="The most connections to PostgreSQL that this process holds."
     )
 
 

@@ -16,7 +16,6 @@ from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import IdRange, ProfileId, TeamId
 from corrigenda_core.domain.objects import Slot
 from corrigenda_core.domain.slots import PlanContext
-from corrigenda_core.domain.team import TeamPolicy
 from corrigenda_core.domain.time import Moment
 from corrigenda_core.persistence.changes_writer import ChangesWriter
 from corrigenda_core.persistence.database import Row
@@ -35,6 +34,7 @@ from corrigenda_core.persistence.transaction import Committed, Transaction, Tran
 from corrigenda_core.ports.deadline import Deadline
 
 T = TypeVar("T")
+Beside = TypeVar("Beside")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +46,8 @@ class Decided:
     moment: Moment
 
 
-def _nothing(transaction: Transaction, moment: Moment) -> None:
-    """Writes nothing beside a decision."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deciding(Generic[T]):
+class Deciding(Generic[T, Beside]):
     """What one decision needs.
 
     Attributes:
@@ -60,20 +56,26 @@ class Deciding(Generic[T]):
         slots: rows that name the slots that it is about (`slots_of`); the same inside the commit, else it is tried
             again.
         check: refuses what those rows do not allow, such as their absence.
-        of_slot: what it reads of each slot beside its state.
+        more: what `beside` reads.
+        of_slot: what `plan` reads of each slot beside its state.
+        beside: writes rows of the caller's own into the first revision, and tells of them.
         plan: the pure plan for one slot; each slot has a revision of its own.
         present: makes the response of all of them.
-        beside: writes rows of the caller's own into the first revision.
     """
 
     change_kind: str
     actor: Actor
     slots: Query
     check: Callable[[Sequence[Row]], None]
-    plan: Callable[[SlotState, PlanContext], Changes]
-    present: Callable[[Sequence[Decided]], T]
+    beside: Callable[[Transaction, Moment], Beside]
+    plan: Callable[[SlotState, PlanContext, Beside], Changes]
+    present: Callable[[Sequence[Decided], Beside], T]
+    more: Sequence[Query] = ()
     of_slot: Callable[[Slot], Sequence[Query]] = lambda _: ()
-    beside: Callable[[Transaction, Moment], None] = _nothing
+
+
+def nothing_beside(_: Transaction, __: Moment) -> None:
+    """For a decision that comes with nothing of its own."""
 
 
 class OwnerDecisions:
@@ -93,7 +95,7 @@ class OwnerDecisions:
     async def commit(
         self,
         caller: Caller,
-        deciding: Deciding[T],
+        deciding: Deciding[T, Beside],
         *,
         idempotency: IdempotencyRequest[T] | None,
         deadline: Deadline,
@@ -120,20 +122,32 @@ class OwnerDecisions:
             if slots_of(answers[deciding.slots.name]) != slots:
                 raise Refusal(Reason.CONTENTION, "what the decision is about has changed", retry_after_seconds=0.0)
             policy = team_policy_of(*answers["team_settings"])
+            key = None if idempotency is None else idempotency.key
+            moment = transaction.next_moment(deciding.actor, deciding.change_kind)
+            beside = deciding.beside(transaction, moment)
             decided = []
             for number, look in enumerate(looks):
-                one = _decided(transaction, deciding, look, policy, ids.part(number), idempotency)
-                decided.append(one)
-            return deciding.present(decided)
+                if number > 0:
+                    moment = transaction.next_moment(deciding.actor, deciding.change_kind)
+                state = look.state(answers)
+                context = PlanContext(moment=moment, ids=ids.part(number), actor=deciding.actor, policy=policy)
+                changes = deciding.plan(state, context, beside)
+                versions = CaseRowVersions()
+                look.load_versions(answers, versions)
+                writer = ChangesWriter(transaction=transaction, actor=deciding.actor, versions=versions, key=key)
+                writer.write(changes, at=moment.at, cases=state.view.cases)
+                decided.append(Decided(state=state, changes=changes, moment=moment))
+            return deciding.present(decided, beside)
 
         return await self._runner.run(
             caller.team_id,
             plan,
-            prefetch=[
+            prefetch=_each_once(
                 deciding.slots,
                 team_settings(caller.team_id, caller.profile_id),
+                *deciding.more,
                 *(query for look in looks for query in look.queries()),
-            ],
+            ),
             idempotency=idempotency,
             deadline=deadline,
         )
@@ -141,7 +155,7 @@ class OwnerDecisions:
     async def _slots(
         self,
         caller: Caller,
-        deciding: Deciding[T],
+        deciding: Deciding[T, Beside],
         idempotency: IdempotencyRequest[T] | None,
         deadline: Deadline,
     ) -> tuple[Slot, ...] | Committed[T]:
@@ -158,30 +172,9 @@ class OwnerDecisions:
         return await self._reader.run(caller.team_id, read, prefetch=[*stored, deciding.slots], deadline=deadline)
 
 
-def _decided(
-    transaction: Transaction,
-    deciding: Deciding[T],
-    look: SlotStateQueries,
-    policy: TeamPolicy,
-    ids: IdRange,
-    idempotency: IdempotencyRequest[T] | None,
-) -> Decided:
-    """One slot's revision: planned on what is locked, and written."""
-    state = look.state(transaction.prefetched)
-    moment = transaction.next_moment(deciding.actor, deciding.change_kind)
-    changes = deciding.plan(state, PlanContext(moment=moment, ids=ids, actor=deciding.actor, policy=policy))
-    if look.number == 0:
-        deciding.beside(transaction, moment)
-    versions = CaseRowVersions()
-    look.load_versions(transaction.prefetched, versions)
-    writer = ChangesWriter(
-        transaction=transaction,
-        actor=deciding.actor,
-        versions=versions,
-        key=None if idempotency is None else idempotency.key,
-    )
-    writer.write(changes, at=moment.at, cases=state.view.cases)
-    return Decided(state=state, changes=changes, moment=moment)
+def _each_once(*queries: Query) -> list[Query]:
+    """Every query once, where a decision reads beside what is read for it."""
+    return [query for number, query in enumerate(queries) if query not in queries[:number]]
 
 
 def team_settings(team_id: TeamId, profile_id: ProfileId) -> Query:

@@ -14,6 +14,7 @@ from corrigenda_conflict.use_cases.get_conflict import GetConflict
 from corrigenda_conflict.use_cases.list_conflicts import ListConflicts
 from corrigenda_conflict.use_cases.list_review_items import ListReviewItems
 from corrigenda_conflict.use_cases.resolve_conflict import ResolveConflict
+from corrigenda_conflict.use_cases.revert_resolution import RevertResolution
 from corrigenda_conflict.use_cases.review_runs import ListReviewRuns, ReviewNow
 
 
@@ -27,6 +28,7 @@ def bindings(foundation: Foundation, settings: ServerSettings) -> list[ServiceBi
         get_conflict=GetConflict(reader=reader, page_tokens=tokens),
         explain_conflict=ExplainConflict(reader=reader),
         resolve_conflict=ResolveConflict(decisions=decisions),
+        revert_resolution=RevertResolution(decisions=decisions),
         review_now=ReviewNow(runner=foundation.runner, reader=reader, new_ids=new_ids),
         list_review_runs=ListReviewRuns(reader=reader, page_tokens=tokens),
         list_review_items=ListReviewItems(reader=reader, page_tokens=tokens, new_ids=new_ids),

@@ -20,6 +20,7 @@ from corrigenda_core.rpc.enums import DECISION_KIND
 from corrigenda_conflict.responses import ConflictMessages
 
 PREVIEWS_SHOWN = 50
+ITEMS_SHOWN = 50
 
 
 def resolution_response(team_id: TeamId, decided: Decided, item: ReviewItem) -> messages.ResolveConflictResponse:
@@ -31,6 +32,19 @@ def resolution_response(team_id: TeamId, decided: Decided, item: ReviewItem) -> 
         decision=decision_message(record, moment, state.owner_names),
         effects=effects_message(state.view, changes, state.names, state.owner_names),
         item=item_message(team_id, decided, answered),
+        revision=moment.revision,
+    )
+
+
+def revert_response(team_id: TeamId, decided: Decided) -> messages.RevertResolutionResponse:
+    """The answer to an undo."""
+    state, changes, moment = decided.state, decided.changes, decided.moment
+    (record,) = changes.decision_records
+    own = [item for item in changes.items if item.owner_id == record.actor.profile_id]
+    return messages.RevertResolutionResponse(
+        decision=decision_message(record, moment, state.owner_names),
+        effects=effects_message(state.view, changes, state.names, state.owner_names),
+        items=[item_message(team_id, decided, item) for item in own[:ITEMS_SHOWN]],
         revision=moment.revision,
     )
 

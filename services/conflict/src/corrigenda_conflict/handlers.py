@@ -16,6 +16,7 @@ from corrigenda_conflict.use_cases.get_conflict import GetConflict
 from corrigenda_conflict.use_cases.list_conflicts import ListConflicts
 from corrigenda_conflict.use_cases.list_review_items import ListReviewItems
 from corrigenda_conflict.use_cases.resolve_conflict import ResolveConflict
+from corrigenda_conflict.use_cases.revert_resolution import RevertResolution
 from corrigenda_conflict.use_cases.review_runs import ListReviewRuns, ReviewNow
 
 
@@ -31,6 +32,7 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
     get_conflict: GetConflict
     explain_conflict: ExplainConflict
     resolve_conflict: ResolveConflict
+    revert_resolution: RevertResolution
     review_now: ReviewNow
     list_review_runs: ListReviewRuns
     list_review_items: ListReviewItems
@@ -56,6 +58,12 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
     ) -> messages.ResolveConflictResponse:
         """Decides between the caller's own statements."""
         return await self.resolve_conflict(current_call().caller, request, resolution_of(request), _deadline())
+
+    async def RevertResolution(
+        self, request: messages.RevertResolutionRequest, context: Any
+    ) -> messages.RevertResolutionResponse:
+        """Takes a decision of the caller back."""
+        return await self.revert_resolution(current_call().caller, request, _deadline())
 
     async def ReviewNow(self, request: messages.ReviewNowRequest, context: Any) -> messages.ReviewNowResponse:
         """Queues a run for the reviewer."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from corrigenda.admin.v1 import admin_service_pb2, admin_service_pb2_grpc
 from corrigenda.ingest.v1 import ingest_service_pb2, ingest_service_pb2_grpc
+from corrigenda_core.deciding import OwnerDecisions
 from corrigenda_core.policy.time_words import decide_time_bounds
 from corrigenda_core.providers.selection import make_verifier
 from corrigenda_core.rpc.server import ServiceBinding
@@ -14,6 +15,7 @@ from corrigenda_ingest.config import IngestSettings
 from corrigenda_ingest.handlers import AdminHandlers, IngestHandlers
 from corrigenda_ingest.outside import OutsideLook
 from corrigenda_ingest.use_cases.administration import Administration
+from corrigenda_ingest.use_cases.forget import Forget
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
 from corrigenda_ingest.use_cases.keys import Keys
 from corrigenda_ingest.use_cases.list_alerts import ListAlerts
@@ -39,10 +41,12 @@ def bindings(foundation: Foundation, settings: IngestSettings, authenticator: Au
         new_ids=foundation.new_ids,
     )
     administration = Administration(runner=foundation.runner, new_ids=foundation.new_ids, now=foundation.now)
+    decisions = OwnerDecisions(reader=foundation.reader, runner=foundation.runner, new_ids=foundation.new_ids)
     ingest = IngestHandlers(
         remember=Remember(look=look, runner=foundation.runner),
         preflight_remember=PreflightRemember(look=look, reader=foundation.reader, tokens=verdicts),
         get_placement=GetPlacement(reader=foundation.reader),
+        forget=Forget(decisions=decisions, new_ids=foundation.new_ids),
     )
     admin = AdminHandlers(
         teams=Teams(administration=administration, reader=foundation.reader),

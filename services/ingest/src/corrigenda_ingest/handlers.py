@@ -13,8 +13,9 @@ from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.calls import current_call
 from corrigenda_core.rpc.idempotent import idempotency_of
 
-from corrigenda_ingest.requests import submission_of
+from corrigenda_ingest.requests import evidence_of, forgetting_of, submission_of
 from corrigenda_ingest.responses import PlacementMessages
+from corrigenda_ingest.use_cases.forget import Forget
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
 from corrigenda_ingest.use_cases.keys import Keys
 from corrigenda_ingest.use_cases.list_alerts import ListAlerts
@@ -39,6 +40,7 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
     remember: Remember
     preflight_remember: PreflightRemember
     get_placement: GetPlacement
+    forget: Forget
 
     async def Remember(self, request: ingest.RememberRequest, context: Any) -> ingest.RememberResponse:
         """Stores evidence and places what it says."""
@@ -69,6 +71,12 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
     async def GetPlacement(self, request: ingest.GetPlacementRequest, context: Any) -> ingest.GetPlacementResponse:
         """What became of an earlier submission."""
         return await self.get_placement(current_call().caller, request, _deadline())
+
+    async def Forget(self, request: ingest.ForgetRequest, context: Any) -> ingest.ForgetResponse:
+        """Forgets something of the caller's own."""
+        return await self.forget(
+            current_call().caller, request, forgetting_of(request), evidence_of(request), _deadline()
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from corrigenda.ingest.v1 import ingest_service_pb2, submission_pb2
 from corrigenda_core.domain.evidence import Authority
+from corrigenda_core.domain.forgetting import EndRow, Forgetting, RetractFragment, RetractRow
 from corrigenda_core.domain.ids import (
     ConflictId,
     EntityId,
@@ -51,6 +52,39 @@ def submission_of(
         metadata=tuple(sorted(request.metadata.items())),
         resolution_context=_resolution_context(request),
         idempotency_key=IdempotencyKey(key),
+    )
+
+
+def forgetting_of(request: ingest_service_pb2.ForgetRequest) -> Forgetting:
+    """What a validated request forgets."""
+    match request.WhichOneof("action"):
+        case "retract":
+            retract = request.retract
+            return RetractRow(
+                row_id=RelationshipId(retract.relationship_id),
+                expected_version=retract.expected_version if retract.HasField("expected_version") else None,
+                revive=retract.revive if retract.HasField("revive") else True,
+            )
+        case "end":
+            end = request.end
+            return EndRow(
+                row_id=RelationshipId(end.relationship_id),
+                expected_version=end.expected_version if end.HasField("expected_version") else None,
+                at=instant_of(end.at) if end.HasField("at") else None,
+            )
+        case "retract_text":
+            return RetractFragment(fragment_id=FragmentId(request.retract_text.fragment_id))
+        case _:
+            raise ValueError("validation lets no request without an action pass")
+
+
+def evidence_of(request: ingest_service_pb2.ForgetRequest) -> Submission | None:
+    """The evidence of a decision as a submission that proposes nothing; ``None`` if it comes with none."""
+    if not request.evidence:
+        return None
+    return Submission(
+        evidence=tuple(_evidence(item) for item in request.evidence),
+        idempotency_key=IdempotencyKey(request.idempotency_key),
     )
 
 

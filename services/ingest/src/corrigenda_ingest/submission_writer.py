@@ -69,6 +69,10 @@ class SubmissionWriter:
             for item in revision.items:
                 self._changes.item(item)
 
+    def write_evidence(self, result: bytes) -> None:
+        """Writes a submission that places nothing into the revision under construction, which may be about more."""
+        self._first_revision(result)
+
     def _first_revision(self, result: bytes) -> None:
         planned = self._planned
         self._transaction.insert(

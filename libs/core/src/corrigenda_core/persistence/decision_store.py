@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from corrigenda_core.domain.entities import EntityName
 from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.domain.ids import EntityId, ItemId, PredicateKey, ProfileId, TeamId
+from corrigenda_core.domain.ids import EntityId, FragmentId, ItemId, PredicateKey, ProfileId, RelationshipId, TeamId
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.objects import Slot
 from corrigenda_core.domain.slots import SlotView
@@ -105,6 +105,16 @@ def slots_of(rows: Iterable[Row]) -> tuple[Slot, ...]:
 def slot_of_item(team_id: TeamId, item_id: ItemId) -> Query:
     """The slot that an item asks about; rows (slot, owner_id, kind), the slot empty for an item that has none."""
     return load_sql(_SQL).query("slot_of_item", team_id=team_id, item_id=item_id)
+
+
+def slot_of_relationship(team_id: TeamId, row_id: RelationshipId) -> Query:
+    """The slot of a relationship; rows (slot, owner_id)."""
+    return load_sql(_SQL).query("slot_of_relationship", team_id=team_id, relationship_id=row_id)
+
+
+def slots_of_fragment(team_id: TeamId, profile_id: ProfileId, fragment_id: FragmentId) -> Query:
+    """The slots in which a text speaks for a profile; rows (slot, owner_id), the slot empty if it does in none."""
+    return load_sql(_SQL).query("slots_of_fragment", team_id=team_id, profile_id=profile_id, fragment_id=fragment_id)
 
 
 def item_by_id(team_id: TeamId, item_id: ItemId) -> Query:

@@ -18,6 +18,14 @@ from corrigenda_core.policy.authorization import Verb, may_change
 from corrigenda_core.policy.forgetting import REVOKED_SUPPORT
 from corrigenda_core.policy.slot_change import plan_slot_change
 
+_BLOCKERS = (
+    ("decision_id", "decision"),
+    ("reverted_by", "decision"),
+    ("item_id", "review_item"),
+    ("transition_id", "transition"),
+    ("relationship_id", "relationship"),
+)
+
 REVERTIBLE = frozenset(
     {
         DecisionKind.KEEP_NEW,
@@ -181,7 +189,12 @@ def _blocked_by_change(row: Relationship, left: Transition, later: Iterable[Tran
 
 
 def _blocked(message: str, **named: str) -> Refusal:
-    return Refusal(Reason.REVERT_BLOCKED, message, metadata=named)
+    """The refusal that names what stands on the decision: another decision, else a question, a transition or a row."""
+    for name, kind in _BLOCKERS:
+        if name in named:
+            blocker = {"blocker_type": kind, "blocker_id": named[name]}
+            return Refusal(Reason.REVERT_BLOCKED, message, metadata=blocker | named)
+    raise ValueError("a refusal to revert names what stands on the decision")
 
 
 def _reinstated(view: SlotView, past: PastDecision) -> tuple[SupportDecision, ...]:

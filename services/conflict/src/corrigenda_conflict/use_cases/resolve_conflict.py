@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corrigenda.conflict.v1 import conflict_service_pb2 as messages
-from corrigenda_core.deciding import Decided, Deciding, OwnerDecisions, profile_actor
+from corrigenda_core.deciding import Decided, Deciding, OwnerDecisions, nothing_beside, profile_actor
 from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.errors import Reason, Refusal
@@ -44,7 +44,7 @@ class ResolveConflict:
         item_id = ItemId(request.item_id)
         provenance = Provenance(key=IdempotencyKey(request.idempotency_key), reason=request.reason)
 
-        def plan(state: SlotState, context: PlanContext) -> Changes:
+        def plan(state: SlotState, context: PlanContext, _: None) -> Changes:
             answer = Answer(
                 item=item_in(state),
                 expected_version=request.expected_version,
@@ -56,7 +56,7 @@ class ResolveConflict:
         def check(rows: Sequence[Row]) -> None:
             may_ask_about(caller, item_id, rows)
 
-        def present(decided: Sequence[Decided]) -> messages.ResolveConflictResponse:
+        def present(decided: Sequence[Decided], _: None) -> messages.ResolveConflictResponse:
             return resolution_response(caller.team_id, decided[0], item_in(decided[0].state))
 
         committed = await self.decisions.commit(
@@ -67,6 +67,7 @@ class ResolveConflict:
                 slots=slot_of_item(caller.team_id, item_id),
                 check=check,
                 of_slot=lambda _: [item_by_id(caller.team_id, item_id)],
+                beside=nothing_beside,
                 plan=plan,
                 present=present,
             ),

@@ -490,6 +490,76 @@ class ResolveConflictResponse(_message.Message):
 Global___ResolveConflictResponse: _TypeAlias = ResolveConflictResponse  # noqa: Y015
 
 @_typing.final
+class RevertResolutionRequest(_message.Message):
+    """Takes a decision back."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    DECISION_ID_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    idempotency_key: _builtins.str
+    """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
+    decision_id: _builtins.str
+    """UUID of the decision."""
+    reason: _builtins.str
+    """Why, for people, at most 1024 code points; kept with the undo. Default: not said."""
+    def __init__(
+        self,
+        *,
+        idempotency_key: _builtins.str = ...,
+        decision_id: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision_id", b"decision_id", "idempotency_key", b"idempotency_key", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RevertResolutionRequest: _TypeAlias = RevertResolutionRequest  # noqa: Y015
+
+@_typing.final
+class RevertResolutionResponse(_message.Message):
+    """The undo and what it changed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECISION_FIELD_NUMBER: _builtins.int
+    EFFECTS_FIELD_NUMBER: _builtins.int
+    ITEMS_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    revision: _builtins.int
+    """The commit that recorded it."""
+    @_builtins.property
+    def decision(self) -> _decision_pb2.Decision:
+        """The undo, as a decision of its own."""
+
+    @_builtins.property
+    def effects(self) -> _decision_pb2.DecisionEffects:
+        """What it changed."""
+
+    @_builtins.property
+    def items(self) -> _containers.RepeatedCompositeFieldContainer[_review_item_pb2.ReviewItem]:
+        """The review items that it asks again, closes or changes, at most 50; those that are pending wait for the caller."""
+
+    def __init__(
+        self,
+        *,
+        decision: _decision_pb2.Decision | None = ...,
+        effects: _decision_pb2.DecisionEffects | None = ...,
+        items: _abc.Iterable[_review_item_pb2.ReviewItem] | None = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "effects", b"effects"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "effects", b"effects", "items", b"items", "revision", b"revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RevertResolutionResponse: _TypeAlias = RevertResolutionResponse  # noqa: Y015
+
+@_typing.final
 class ReviewNowRequest(_message.Message):
     """Asks for a review."""
 

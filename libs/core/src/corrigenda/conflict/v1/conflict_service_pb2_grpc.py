@@ -55,6 +55,11 @@ class ConflictServiceStub:
                 request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ResolveConflictRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ResolveConflictResponse.FromString,
                 _registered_method=True)
+        self.RevertResolution = channel.unary_unary(
+                '/corrigenda.conflict.v1.ConflictService/RevertResolution',
+                request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.RevertResolutionRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.RevertResolutionResponse.FromString,
+                _registered_method=True)
         self.ReviewNow = channel.unary_unary(
                 '/corrigenda.conflict.v1.ConflictService/ReviewNow',
                 request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ReviewNowRequest.SerializeToString,
@@ -121,6 +126,20 @@ class ConflictServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RevertResolution(self, request, context):
+        """Takes back a decision of the caller: an answer to a review item, a correction, or what `Forget` did. What it shaped is
+        as if it had never been taken; with nothing recorded about the same since, that is the exact prior state. The decision
+        stays on record, and so does the undo, which is a decision of its own. A placement is taken back by `Forget`.
+
+        Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, CONTENTION, REVERT_BLOCKED,
+        and those that every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ReviewNow(self, request, context):
         """Queues a look at every live conflict of the team for the reviewer process, which applies the same thresholds and
         deadlines as in its nightly run. It can wait for the end.
@@ -175,6 +194,11 @@ def add_ConflictServiceServicer_to_server(servicer, server):
                     servicer.ResolveConflict,
                     request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ResolveConflictRequest.FromString,
                     response_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ResolveConflictResponse.SerializeToString,
+            ),
+            'RevertResolution': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevertResolution,
+                    request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.RevertResolutionRequest.FromString,
+                    response_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.RevertResolutionResponse.SerializeToString,
             ),
             'ReviewNow': grpc.unary_unary_rpc_method_handler(
                     servicer.ReviewNow,
@@ -301,6 +325,33 @@ class ConflictService:
             '/corrigenda.conflict.v1.ConflictService/ResolveConflict',
             corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ResolveConflictRequest.SerializeToString,
             corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ResolveConflictResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RevertResolution(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.conflict.v1.ConflictService/RevertResolution',
+            corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.RevertResolutionRequest.SerializeToString,
+            corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.RevertResolutionResponse.FromString,
             options,
             channel_credentials,
             insecure,

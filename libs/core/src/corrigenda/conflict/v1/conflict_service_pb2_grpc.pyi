@@ -45,6 +45,16 @@ class ConflictServiceStub:
     IDEMPOTENCY_CONFLICT, STALE_VERSION, CONTENTION, ITEM_NOT_PENDING, SYSTEM_OF_RECORD, START_NEEDED, and those that
     every call can have.
     """
+    RevertResolution: _aio.UnaryUnaryMultiCallable[_conflict_service_pb2.RevertResolutionRequest, _conflict_service_pb2.RevertResolutionResponse]
+    """Takes back a decision of the caller: an answer to a review item, a correction, or what `Forget` did. What it shaped is
+    as if it had never been taken; with nothing recorded about the same since, that is the exact prior state. The decision
+    stays on record, and so does the undo, which is a decision of its own. A placement is taken back by `Forget`.
+
+    Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, CONTENTION, REVERT_BLOCKED,
+    and those that every call can have.
+    """
     ReviewNow: _aio.UnaryUnaryMultiCallable[_conflict_service_pb2.ReviewNowRequest, _conflict_service_pb2.ReviewNowResponse]
     """Queues a look at every live conflict of the team for the reviewer process, which applies the same thresholds and
     deadlines as in its nightly run. It can wait for the end.
@@ -120,6 +130,22 @@ class ConflictServiceServicer(metaclass=_abc_1.ABCMeta):
         Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, NOT_IN_CONFLICT, NOT_OWNER, RESOURCE_NOT_FOUND,
         IDEMPOTENCY_CONFLICT, STALE_VERSION, CONTENTION, ITEM_NOT_PENDING, SYSTEM_OF_RECORD, START_NEEDED, and those that
         every call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def RevertResolution(
+        self,
+        request: _conflict_service_pb2.RevertResolutionRequest,
+        context: _aio.ServicerContext[_conflict_service_pb2.RevertResolutionRequest, _abc.Awaitable[_conflict_service_pb2.RevertResolutionResponse]],
+    ) -> _abc.Awaitable[_conflict_service_pb2.RevertResolutionResponse]:
+        """Takes back a decision of the caller: an answer to a review item, a correction, or what `Forget` did. What it shaped is
+        as if it had never been taken; with nothing recorded about the same since, that is the exact prior state. The decision
+        stays on record, and so does the undo, which is a decision of its own. A placement is taken back by `Forget`.
+
+        Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, CONTENTION, REVERT_BLOCKED,
+        and those that every call can have.
         """
 
     @_abc_1.abstractmethod

@@ -102,8 +102,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_ITEM_NOT_PENDING: _ErrorReason.ValueType  # 20
     """FAILED_PRECONDITION. The review item has been decided or closed. Metadata: `item_id`, `status`. Read it again."""
     ERROR_REASON_REVERT_BLOCKED: _ErrorReason.ValueType  # 21
-    """FAILED_PRECONDITION. A later change stands on the decision that should be undone. Metadata: `blocker_type`,
-    `blocker_id`. Undo that one first.
+    """FAILED_PRECONDITION. A later change stands on the decision that should be undone. Metadata: `blocker_type` (decision,
+    review_item, transition or relationship), `blocker_id`; where a relationship has changed, `relationship_id` and the
+    later `transition_id`. Undo or decide that one first.
     """
     ERROR_REASON_IMPACT_TOKEN_EXPIRED: _ErrorReason.ValueType  # 22
     """FAILED_PRECONDITION. The impact token of a dry run has expired. Metadata: `expired_at`. Make a new dry run."""
@@ -239,8 +240,9 @@ do: the other worker goes on.
 ERROR_REASON_ITEM_NOT_PENDING: ErrorReason.ValueType  # 20
 """FAILED_PRECONDITION. The review item has been decided or closed. Metadata: `item_id`, `status`. Read it again."""
 ERROR_REASON_REVERT_BLOCKED: ErrorReason.ValueType  # 21
-"""FAILED_PRECONDITION. A later change stands on the decision that should be undone. Metadata: `blocker_type`,
-`blocker_id`. Undo that one first.
+"""FAILED_PRECONDITION. A later change stands on the decision that should be undone. Metadata: `blocker_type` (decision,
+review_item, transition or relationship), `blocker_id`; where a relationship has changed, `relationship_id` and the
+later `transition_id`. Undo or decide that one first.
 """
 ERROR_REASON_IMPACT_TOKEN_EXPIRED: ErrorReason.ValueType  # 22
 """FAILED_PRECONDITION. The impact token of a dry run has expired. Metadata: `expired_at`. Make a new dry run."""

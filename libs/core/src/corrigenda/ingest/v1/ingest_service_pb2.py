@@ -22,6 +22,7 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from corrigenda.ingest.v1 import forgetting_pb2 as corrigenda_dot_ingest_dot_v1_dot_forgetting__pb2
 from corrigenda.ingest.v1 import placement_pb2 as corrigenda_dot_ingest_dot_v1_dot_placement__pb2
 from corrigenda.ingest.v1 import submission_pb2 as corrigenda_dot_ingest_dot_v1_dot_submission__pb2
 from corrigenda.options.v1 import options_pb2 as corrigenda_dot_options_dot_v1_dot_options__pb2
@@ -29,7 +30,7 @@ from corrigenda.options.v1 import rules_pb2 as corrigenda_dot_options_dot_v1_dot
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n)corrigenda/ingest/v1/ingest_service.proto\x12\x14\x63orrigenda.ingest.v1\x1a$corrigenda/ingest/v1/placement.proto\x1a%corrigenda/ingest/v1/submission.proto\x1a#corrigenda/options/v1/options.proto\x1a!corrigenda/options/v1/rules.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfd\x03\n\x0fRememberRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12H\n\x08\x65vidence\x18\x02 \x03(\x0b\x32\".corrigenda.ingest.v1.EvidenceItemB\x08\xca\xf3\x18\x04\x30\x01\x38\x14R\x08\x65vidence\x12:\n\x08proposal\x18\x03 \x01(\x0b\x32\x1e.corrigenda.ingest.v1.ProposalR\x08proposal\x12\x62\n\x08metadata\x18\x04 \x03(\x0b\x32\x33.corrigenda.ingest.v1.RememberRequest.MetadataEntryB\x11\xca\xf3\x18\r8\x14j\x03\x18\x80\x04r\x04\x10\x01\x18@R\x08metadata\x12\x37\n\x12verification_token\x18\x05 \x01(\tB\x08\xca\xf3\x18\x04(\x80\x80\x04R\x11verificationToken\x12V\n\x12resolution_context\x18\x06 \x01(\x0b\x32\'.corrigenda.ingest.v1.ResolutionContextR\x11resolutionContext\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xb8\x01\n\x10RememberResponse\x12=\n\tplacement\x18\x01 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\x12I\n\nresolution\x18\x03 \x01(\x0b\x32).corrigenda.ingest.v1.PlacementResolutionR\nresolution\"\xd4\x03\n\x18PreflightRememberRequest\x12H\n\x08\x65vidence\x18\x01 \x03(\x0b\x32\".corrigenda.ingest.v1.EvidenceItemB\x08\xca\xf3\x18\x04\x30\x01\x38\x14R\x08\x65vidence\x12:\n\x08proposal\x18\x02 \x01(\x0b\x32\x1e.corrigenda.ingest.v1.ProposalR\x08proposal\x12k\n\x08metadata\x18\x03 \x03(\x0b\x32<.corrigenda.ingest.v1.PreflightRememberRequest.MetadataEntryB\x11\xca\xf3\x18\r8\x14j\x03\x18\x80\x04r\x04\x10\x01\x18@R\x08metadata\x12\x30\n\x0cmin_revision\x18\x04 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12V\n\x12resolution_context\x18\x05 \x01(\x0b\x32\'.corrigenda.ingest.v1.ResolutionContextR\x11resolutionContext\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xe5\x02\n\x19PreflightRememberResponse\x12=\n\tplacement\x18\x01 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12-\n\x12verification_token\x18\x02 \x01(\tR\x11verificationToken\x12W\n\x17verification_expires_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\x15verificationExpiresAt\x88\x01\x01\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\x12I\n\nresolution\x18\x05 \x01(\x0b\x32).corrigenda.ingest.v1.PlacementResolutionR\nresolutionB\x1a\n\x18_verification_expires_at\"n\n\x13GetPlacementRequest\x12%\n\tingest_id\x18\x01 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x08ingestId\x12\x30\n\x0cmin_revision\x18\x02 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\"q\n\x14GetPlacementResponse\x12=\n\tplacement\x18\x01 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision2\x8b\x04\n\rIngestService\x12\x87\x01\n\x08Remember\x12%.corrigenda.ingest.v1.RememberRequest\x1a&.corrigenda.ingest.v1.RememberResponse\",\x9a\xf4\x18\x05\n\x01\x02\x10\x01\xa2\xf4\x18\x1f\n\x08remember\x12\x11Remember evidence(\x01\x12\xba\x01\n\x11PreflightRemember\x12..corrigenda.ingest.v1.PreflightRememberRequest\x1a/.corrigenda.ingest.v1.PreflightRememberResponse\"D\x9a\xf4\x18\x03\n\x01\x02\xa2\xf4\x18\x39\n\x14\x64\x65tect_contradiction\x12\x1dSee what remembering would do\x18\x01(\x01\x12\xb2\x01\n\x0cGetPlacement\x12).corrigenda.ingest.v1.GetPlacementRequest\x1a*.corrigenda.ingest.v1.GetPlacementResponse\"K\x9a\xf4\x18\x04\n\x02\x01\x02\xa2\xf4\x18?\n\x14get_memory_placement\x12#Look up what became of a submission\x18\x01(\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n)corrigenda/ingest/v1/ingest_service.proto\x12\x14\x63orrigenda.ingest.v1\x1a%corrigenda/ingest/v1/forgetting.proto\x1a$corrigenda/ingest/v1/placement.proto\x1a%corrigenda/ingest/v1/submission.proto\x1a#corrigenda/options/v1/options.proto\x1a!corrigenda/options/v1/rules.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfd\x03\n\x0fRememberRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12H\n\x08\x65vidence\x18\x02 \x03(\x0b\x32\".corrigenda.ingest.v1.EvidenceItemB\x08\xca\xf3\x18\x04\x30\x01\x38\x14R\x08\x65vidence\x12:\n\x08proposal\x18\x03 \x01(\x0b\x32\x1e.corrigenda.ingest.v1.ProposalR\x08proposal\x12\x62\n\x08metadata\x18\x04 \x03(\x0b\x32\x33.corrigenda.ingest.v1.RememberRequest.MetadataEntryB\x11\xca\xf3\x18\r8\x14j\x03\x18\x80\x04r\x04\x10\x01\x18@R\x08metadata\x12\x37\n\x12verification_token\x18\x05 \x01(\tB\x08\xca\xf3\x18\x04(\x80\x80\x04R\x11verificationToken\x12V\n\x12resolution_context\x18\x06 \x01(\x0b\x32\'.corrigenda.ingest.v1.ResolutionContextR\x11resolutionContext\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xb8\x01\n\x10RememberResponse\x12=\n\tplacement\x18\x01 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\x12I\n\nresolution\x18\x03 \x01(\x0b\x32).corrigenda.ingest.v1.PlacementResolutionR\nresolution\"\xd4\x03\n\x18PreflightRememberRequest\x12H\n\x08\x65vidence\x18\x01 \x03(\x0b\x32\".corrigenda.ingest.v1.EvidenceItemB\x08\xca\xf3\x18\x04\x30\x01\x38\x14R\x08\x65vidence\x12:\n\x08proposal\x18\x02 \x01(\x0b\x32\x1e.corrigenda.ingest.v1.ProposalR\x08proposal\x12k\n\x08metadata\x18\x03 \x03(\x0b\x32<.corrigenda.ingest.v1.PreflightRememberRequest.MetadataEntryB\x11\xca\xf3\x18\r8\x14j\x03\x18\x80\x04r\x04\x10\x01\x18@R\x08metadata\x12\x30\n\x0cmin_revision\x18\x04 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12V\n\x12resolution_context\x18\x05 \x01(\x0b\x32\'.corrigenda.ingest.v1.ResolutionContextR\x11resolutionContext\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xe5\x02\n\x19PreflightRememberResponse\x12=\n\tplacement\x18\x01 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12-\n\x12verification_token\x18\x02 \x01(\tR\x11verificationToken\x12W\n\x17verification_expires_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\x15verificationExpiresAt\x88\x01\x01\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\x12I\n\nresolution\x18\x05 \x01(\x0b\x32).corrigenda.ingest.v1.PlacementResolutionR\nresolutionB\x1a\n\x18_verification_expires_at\"n\n\x13GetPlacementRequest\x12%\n\tingest_id\x18\x01 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x08ingestId\x12\x30\n\x0cmin_revision\x18\x02 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\"q\n\x14GetPlacementResponse\x12=\n\tplacement\x18\x01 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x8c\x03\n\rForgetRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x39\n\x07retract\x18\x02 \x01(\x0b\x32\x1d.corrigenda.ingest.v1.RetractH\x00R\x07retract\x12-\n\x03\x65nd\x18\x03 \x01(\x0b\x32\x19.corrigenda.ingest.v1.EndH\x00R\x03\x65nd\x12\x46\n\x0cretract_text\x18\x04 \x01(\x0b\x32!.corrigenda.ingest.v1.RetractTextH\x00R\x0bretractText\x12\x46\n\x08\x65vidence\x18\x05 \x03(\x0b\x32\".corrigenda.ingest.v1.EvidenceItemB\x06\xca\xf3\x18\x02\x38\x14R\x08\x65vidence\x12\x1f\n\x06reason\x18\x06 \x01(\tB\x07\xca\xf3\x18\x03\x18\x80\x08R\x06reason:\"\xd2\xf3\x18\x1e\x12\x1c\n\x07retract\n\x03\x65nd\n\x0cretract_textB\x08\n\x06\x61\x63tion\"\xcf\x01\n\x0e\x46orgetResponse\x12=\n\tforgotten\x18\x01 \x03(\x0b\x32\x1f.corrigenda.ingest.v1.ForgottenR\tforgotten\x12\x1b\n\tingest_id\x18\x02 \x01(\tR\x08ingestId\x12\x45\n\tfragments\x18\x03 \x03(\x0b\x32\'.corrigenda.ingest.v1.FragmentPlacementR\tfragments\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision2\x95\x05\n\rIngestService\x12\x87\x01\n\x08Remember\x12%.corrigenda.ingest.v1.RememberRequest\x1a&.corrigenda.ingest.v1.RememberResponse\",\x9a\xf4\x18\x05\n\x01\x02\x10\x01\xa2\xf4\x18\x1f\n\x08remember\x12\x11Remember evidence(\x01\x12\xba\x01\n\x11PreflightRemember\x12..corrigenda.ingest.v1.PreflightRememberRequest\x1a/.corrigenda.ingest.v1.PreflightRememberResponse\"D\x9a\xf4\x18\x03\n\x01\x02\xa2\xf4\x18\x39\n\x14\x64\x65tect_contradiction\x12\x1dSee what remembering would do\x18\x01(\x01\x12\xb2\x01\n\x0cGetPlacement\x12).corrigenda.ingest.v1.GetPlacementRequest\x1a*.corrigenda.ingest.v1.GetPlacementResponse\"K\x9a\xf4\x18\x04\n\x02\x01\x02\xa2\xf4\x18?\n\x14get_memory_placement\x12#Look up what became of a submission\x18\x01(\x01\x12\x87\x01\n\x06\x46orget\x12#.corrigenda.ingest.v1.ForgetRequest\x1a$.corrigenda.ingest.v1.ForgetResponse\"2\x9a\xf4\x18\x05\n\x01\x02\x10\x01\xa2\xf4\x18%\n\x06\x66orget\x12\x17\x46orget what is not true \x01(\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -58,28 +59,42 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETPLACEMENTREQUEST'].fields_by_name['ingest_id']._serialized_options = b'\312\363\030\004\010\001X\001'
   _globals['_GETPLACEMENTREQUEST'].fields_by_name['min_revision']._loaded_options = None
   _globals['_GETPLACEMENTREQUEST'].fields_by_name['min_revision']._serialized_options = b'\312\363\030\tA\000\000\000\000\000\000\000\000'
+  _globals['_FORGETREQUEST'].fields_by_name['idempotency_key']._loaded_options = None
+  _globals['_FORGETREQUEST'].fields_by_name['idempotency_key']._serialized_options = b'\312\363\030\005\010\001(\200\001'
+  _globals['_FORGETREQUEST'].fields_by_name['evidence']._loaded_options = None
+  _globals['_FORGETREQUEST'].fields_by_name['evidence']._serialized_options = b'\312\363\030\0028\024'
+  _globals['_FORGETREQUEST'].fields_by_name['reason']._loaded_options = None
+  _globals['_FORGETREQUEST'].fields_by_name['reason']._serialized_options = b'\312\363\030\003\030\200\010'
+  _globals['_FORGETREQUEST']._loaded_options = None
+  _globals['_FORGETREQUEST']._serialized_options = b'\322\363\030\036\022\034\n\007retract\n\003end\n\014retract_text'
   _globals['_INGESTSERVICE'].methods_by_name['Remember']._loaded_options = None
   _globals['_INGESTSERVICE'].methods_by_name['Remember']._serialized_options = b'\232\364\030\005\n\001\002\020\001\242\364\030\037\n\010remember\022\021Remember evidence(\001'
   _globals['_INGESTSERVICE'].methods_by_name['PreflightRemember']._loaded_options = None
   _globals['_INGESTSERVICE'].methods_by_name['PreflightRemember']._serialized_options = b'\232\364\030\003\n\001\002\242\364\0309\n\024detect_contradiction\022\035See what remembering would do\030\001(\001'
   _globals['_INGESTSERVICE'].methods_by_name['GetPlacement']._loaded_options = None
   _globals['_INGESTSERVICE'].methods_by_name['GetPlacement']._serialized_options = b'\232\364\030\004\n\002\001\002\242\364\030?\n\024get_memory_placement\022#Look up what became of a submission\030\001(\001'
-  _globals['_REMEMBERREQUEST']._serialized_start=250
-  _globals['_REMEMBERREQUEST']._serialized_end=759
-  _globals['_REMEMBERREQUEST_METADATAENTRY']._serialized_start=700
-  _globals['_REMEMBERREQUEST_METADATAENTRY']._serialized_end=759
-  _globals['_REMEMBERRESPONSE']._serialized_start=762
-  _globals['_REMEMBERRESPONSE']._serialized_end=946
-  _globals['_PREFLIGHTREMEMBERREQUEST']._serialized_start=949
-  _globals['_PREFLIGHTREMEMBERREQUEST']._serialized_end=1417
-  _globals['_PREFLIGHTREMEMBERREQUEST_METADATAENTRY']._serialized_start=700
-  _globals['_PREFLIGHTREMEMBERREQUEST_METADATAENTRY']._serialized_end=759
-  _globals['_PREFLIGHTREMEMBERRESPONSE']._serialized_start=1420
-  _globals['_PREFLIGHTREMEMBERRESPONSE']._serialized_end=1777
-  _globals['_GETPLACEMENTREQUEST']._serialized_start=1779
-  _globals['_GETPLACEMENTREQUEST']._serialized_end=1889
-  _globals['_GETPLACEMENTRESPONSE']._serialized_start=1891
-  _globals['_GETPLACEMENTRESPONSE']._serialized_end=2004
-  _globals['_INGESTSERVICE']._serialized_start=2007
-  _globals['_INGESTSERVICE']._serialized_end=2530
+  _globals['_INGESTSERVICE'].methods_by_name['Forget']._loaded_options = None
+  _globals['_INGESTSERVICE'].methods_by_name['Forget']._serialized_options = b'\232\364\030\005\n\001\002\020\001\242\364\030%\n\006forget\022\027Forget what is not true \001(\001'
+  _globals['_REMEMBERREQUEST']._serialized_start=289
+  _globals['_REMEMBERREQUEST']._serialized_end=798
+  _globals['_REMEMBERREQUEST_METADATAENTRY']._serialized_start=739
+  _globals['_REMEMBERREQUEST_METADATAENTRY']._serialized_end=798
+  _globals['_REMEMBERRESPONSE']._serialized_start=801
+  _globals['_REMEMBERRESPONSE']._serialized_end=985
+  _globals['_PREFLIGHTREMEMBERREQUEST']._serialized_start=988
+  _globals['_PREFLIGHTREMEMBERREQUEST']._serialized_end=1456
+  _globals['_PREFLIGHTREMEMBERREQUEST_METADATAENTRY']._serialized_start=739
+  _globals['_PREFLIGHTREMEMBERREQUEST_METADATAENTRY']._serialized_end=798
+  _globals['_PREFLIGHTREMEMBERRESPONSE']._serialized_start=1459
+  _globals['_PREFLIGHTREMEMBERRESPONSE']._serialized_end=1816
+  _globals['_GETPLACEMENTREQUEST']._serialized_start=1818
+  _globals['_GETPLACEMENTREQUEST']._serialized_end=1928
+  _globals['_GETPLACEMENTRESPONSE']._serialized_start=1930
+  _globals['_GETPLACEMENTRESPONSE']._serialized_end=2043
+  _globals['_FORGETREQUEST']._serialized_start=2046
+  _globals['_FORGETREQUEST']._serialized_end=2442
+  _globals['_FORGETRESPONSE']._serialized_start=2445
+  _globals['_FORGETRESPONSE']._serialized_end=2652
+  _globals['_INGESTSERVICE']._serialized_start=2655
+  _globals['_INGESTSERVICE']._serialized_end=3316
 # @@protoc_insertion_point(module_scope)

@@ -4,6 +4,7 @@ isort:skip_file
 The service through which profiles write their own records."""
 
 from collections import abc as _abc
+from corrigenda.ingest.v1 import forgetting_pb2 as _forgetting_pb2
 from corrigenda.ingest.v1 import placement_pb2 as _placement_pb2
 from corrigenda.ingest.v1 import submission_pb2 as _submission_pb2
 from google.protobuf import descriptor as _descriptor
@@ -301,3 +302,93 @@ class GetPlacementResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetPlacementResponse: _TypeAlias = GetPlacementResponse  # noqa: Y015
+
+@_typing.final
+class ForgetRequest(_message.Message):
+    """What is forgotten, and on which evidence."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    RETRACT_FIELD_NUMBER: _builtins.int
+    END_FIELD_NUMBER: _builtins.int
+    RETRACT_TEXT_FIELD_NUMBER: _builtins.int
+    EVIDENCE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    idempotency_key: _builtins.str
+    """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
+    reason: _builtins.str
+    """Why, for people, at most 1024 code points; kept with the decision. Default: not said."""
+    @_builtins.property
+    def retract(self) -> _forgetting_pb2.Retract:
+        """A relationship that never was true."""
+
+    @_builtins.property
+    def end(self) -> _forgetting_pb2.End:
+        """A relationship that is no longer true."""
+
+    @_builtins.property
+    def retract_text(self) -> _forgetting_pb2.RetractText:
+        """A text."""
+
+    @_builtins.property
+    def evidence(self) -> _containers.RepeatedCompositeFieldContainer[_submission_pb2.EvidenceItem]:
+        """Texts that say why, at most 20; they are stored like those of a submission and linked to the decision. Default: none."""
+
+    def __init__(
+        self,
+        *,
+        idempotency_key: _builtins.str = ...,
+        retract: _forgetting_pb2.Retract | None = ...,
+        end: _forgetting_pb2.End | None = ...,
+        retract_text: _forgetting_pb2.RetractText | None = ...,
+        evidence: _abc.Iterable[_submission_pb2.EvidenceItem] | None = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "end", b"end", "retract", b"retract", "retract_text", b"retract_text"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "end", b"end", "evidence", b"evidence", "idempotency_key", b"idempotency_key", "reason", b"reason", "retract", b"retract", "retract_text", b"retract_text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_action: _TypeAlias = _typing.Literal["retract", "end", "retract_text"]  # noqa: Y015
+    _WhichOneofArgType_action: _TypeAlias = _typing.Literal["action", b"action"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_action) -> _WhichOneofReturnType_action | None: ...
+
+Global___ForgetRequest: _TypeAlias = ForgetRequest  # noqa: Y015
+
+@_typing.final
+class ForgetResponse(_message.Message):
+    """What was decided and what it changed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FORGOTTEN_FIELD_NUMBER: _builtins.int
+    INGEST_ID_FIELD_NUMBER: _builtins.int
+    FRAGMENTS_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    ingest_id: _builtins.str
+    """UUID of the submission that the evidence became. Empty: none was given."""
+    revision: _builtins.int
+    """The commit that recorded it."""
+    @_builtins.property
+    def forgotten(self) -> _containers.RepeatedCompositeFieldContainer[_forgetting_pb2.Forgotten]:
+        """One decision for a relationship; for a text one for each subject and predicate that it spoke of, at most 50."""
+
+    @_builtins.property
+    def fragments(self) -> _containers.RepeatedCompositeFieldContainer[_placement_pb2.FragmentPlacement]:
+        """What became of each text that was given, in the order of the request."""
+
+    def __init__(
+        self,
+        *,
+        forgotten: _abc.Iterable[_forgetting_pb2.Forgotten] | None = ...,
+        ingest_id: _builtins.str = ...,
+        fragments: _abc.Iterable[_placement_pb2.FragmentPlacement] | None = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["forgotten", b"forgotten", "fragments", b"fragments", "ingest_id", b"ingest_id", "revision", b"revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForgetResponse: _TypeAlias = ForgetResponse  # noqa: Y015

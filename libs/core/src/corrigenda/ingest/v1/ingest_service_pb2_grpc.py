@@ -50,6 +50,11 @@ class IngestServiceStub:
                 request_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.GetPlacementRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.GetPlacementResponse.FromString,
                 _registered_method=True)
+        self.Forget = channel.unary_unary(
+                '/corrigenda.ingest.v1.IngestService/Forget',
+                request_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ForgetRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ForgetResponse.FromString,
+                _registered_method=True)
 
 
 class IngestServiceServicer:
@@ -94,6 +99,21 @@ class IngestServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Forget(self, request, context):
+        """Forgets something of the caller's own: a relationship that never was true, one that no longer is, or all that one text
+        says. Nothing is deleted: the record, its evidence and the decision stay in the trace, and `RevertResolution` takes the
+        decision back. What the forgotten relationship alone had ended comes back. Rows of other owners never do: if the
+        forgotten one had won a conflict, those who lost are asked what holds now.
+
+        Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION,
+        CONTENTION, and those that every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_IngestServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -111,6 +131,11 @@ def add_IngestServiceServicer_to_server(servicer, server):
                     servicer.GetPlacement,
                     request_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.GetPlacementRequest.FromString,
                     response_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.GetPlacementResponse.SerializeToString,
+            ),
+            'Forget': grpc.unary_unary_rpc_method_handler(
+                    servicer.Forget,
+                    request_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ForgetRequest.FromString,
+                    response_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ForgetResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -195,6 +220,33 @@ class IngestService:
             '/corrigenda.ingest.v1.IngestService/GetPlacement',
             corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.GetPlacementRequest.SerializeToString,
             corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.GetPlacementResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Forget(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.ingest.v1.IngestService/Forget',
+            corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ForgetRequest.SerializeToString,
+            corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ForgetResponse.FromString,
             options,
             channel_credentials,
             insecure,

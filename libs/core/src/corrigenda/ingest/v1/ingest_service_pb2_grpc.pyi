@@ -42,6 +42,17 @@ class IngestServiceStub:
 
     Reasons: INVALID_FIELD, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
     """
+    Forget: _aio.UnaryUnaryMultiCallable[_ingest_service_pb2.ForgetRequest, _ingest_service_pb2.ForgetResponse]
+    """Forgets something of the caller's own: a relationship that never was true, one that no longer is, or all that one text
+    says. Nothing is deleted: the record, its evidence and the decision stay in the trace, and `RevertResolution` takes the
+    decision back. What the forgotten relationship alone had ended comes back. Rows of other owners never do: if the
+    forgotten one had won a conflict, those who lost are asked what holds now.
+
+    Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION,
+    CONTENTION, and those that every call can have.
+    """
 
 class IngestServiceServicer(metaclass=_abc_1.ABCMeta):
     """Owner-authored writes: every call acts for the profile of its key and changes only what that profile owns."""
@@ -88,6 +99,23 @@ class IngestServiceServicer(metaclass=_abc_1.ABCMeta):
         """The result of an earlier submission of the team, as it was when it was recorded. Reads only.
 
         Reasons: INVALID_FIELD, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def Forget(
+        self,
+        request: _ingest_service_pb2.ForgetRequest,
+        context: _aio.ServicerContext[_ingest_service_pb2.ForgetRequest, _abc.Awaitable[_ingest_service_pb2.ForgetResponse]],
+    ) -> _abc.Awaitable[_ingest_service_pb2.ForgetResponse]:
+        """Forgets something of the caller's own: a relationship that never was true, one that no longer is, or all that one text
+        says. Nothing is deleted: the record, its evidence and the decision stay in the trace, and `RevertResolution` takes the
+        decision back. What the forgotten relationship alone had ended comes back. Rows of other owners never do: if the
+        forgotten one had won a conflict, those who lost are asked what holds now.
+
+        Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION,
+        CONTENTION, and those that every call can have.
         """
 
 def add_IngestServiceServicer_to_server(servicer: IngestServiceServicer, server: _aio.Server) -> None: ...

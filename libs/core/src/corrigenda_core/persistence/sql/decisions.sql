@@ -38,3 +38,134 @@ FROM relationships AS r
 JOIN profiles AS p ON p.team_id = r.team_id AND p.profile_id = r.owner_id
 WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
   AND r.scope = %(scope)s;
+
+-- name: slots_of_decision
+-- purpose: whose decision it is, and the slots that it touched: by its rows, by its entries, or by its item
+-- index: decisions_pkey
+-- lock: none
+SELECT d.actor_profile_id AS owner_id, d.kind, s.subject_id, s.predicate, s.scope
+FROM decisions AS d
+LEFT JOIN LATERAL (
+    SELECT r.subject_id, r.predicate, r.scope
+    FROM transitions AS t
+    JOIN relationships AS r ON r.team_id = t.team_id AND r.relationship_id = t.relationship_id
+    WHERE t.team_id = d.team_id AND t.decision_id = d.decision_id
+    UNION
+    SELECT n.subject_id, n.predicate, n.scope
+    FROM timeline_decisions AS e
+    JOIN statements AS n ON n.team_id = e.team_id AND n.statement_id = e.statement_id
+    WHERE e.team_id = d.team_id AND e.decision_id = d.decision_id
+    UNION
+    SELECT i.subject_id, i.predicate, i.scope
+    FROM review_items AS i
+    WHERE i.team_id = d.team_id AND i.item_id = d.item_id AND i.subject_id IS NOT NULL
+) AS s ON true
+WHERE d.team_id = %(team_id)s AND d.decision_id = %(decision_id)s;
+
+-- name: past_decision
+-- purpose: a decision with the revisions that are its parts (its own, and of what was placed with it), and its undo
+-- index: decisions_pkey
+-- lock: none
+SELECT d.decision_id, d.kind, d.actor_kind, d.actor_profile_id, d.item_id, d.item_version, d.target_ids,
+       d.kept_relationship_id, d.statement_ids, d.reverts_decision_id, d.idempotency_key, d.reason, d.details,
+       d.revision,
+       ARRAY(
+           SELECT min(n.revision)
+           FROM statements AS n
+           WHERE n.team_id = d.team_id AND n.statement_id = ANY(d.statement_ids)
+           GROUP BY n.statement_id
+       ) AS placed_revisions,
+       (
+           SELECT v.decision_id
+           FROM decisions AS v
+           WHERE v.team_id = d.team_id AND v.reverts_decision_id = d.decision_id
+       ) AS reverted_by
+FROM decisions AS d
+WHERE d.team_id = %(team_id)s AND d.decision_id = %(decision_id)s;
+
+-- name: past_transitions
+-- purpose: every lifecycle change of a slot's rows, in the order of recording
+-- index: relationships_slot_idx
+-- lock: none
+SELECT t.transition_id, t.relationship_id, t.version, t.resulting_status, t.resulting_tier, t.resulting_facet,
+       t.resulting_valid_from, t.resulting_valid_to,
+       t.resulting_valid_from = t.resulting_valid_to AS resulting_closed_to_nothing, t.resulting_valid_from_basis,
+       t.resulting_valid_to_basis, t.actor_kind, t.actor_profile_id, t.reason, t.decision_id, t.conflict_id, t.revision
+FROM relationships AS r
+JOIN transitions AS t ON t.team_id = r.team_id AND t.relationship_id = r.relationship_id
+WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
+  AND r.scope = %(scope)s
+ORDER BY t.revision, t.transition_id;
+
+-- name: past_references
+-- purpose: the references from a slot's rows with the revision that wrote each
+-- index: relationships_slot_idx
+-- lock: none
+SELECT x.reference_id, x.revision
+FROM relationships AS r
+JOIN cross_references AS x ON x.team_id = r.team_id AND x.source_id = r.relationship_id
+WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
+  AND r.scope = %(scope)s
+ORDER BY x.reference_id;
+
+-- name: past_carriages
+-- purpose: which row has carried each statement of a slot, and from which revision on
+-- index: statements_slot_idx
+-- lock: none
+SELECT DISTINCT c.statement_id, c.relationship_id, c.revision
+FROM statements AS s
+JOIN carriages AS c ON c.team_id = s.team_id AND c.statement_id = s.statement_id
+WHERE s.team_id = %(team_id)s AND s.subject_id = %(subject_id)s AND s.predicate = %(predicate)s
+  AND s.scope = %(scope)s
+ORDER BY c.revision, c.statement_id;
+
+-- name: past_items
+-- purpose: every version of the questions of a slot
+-- index: review_items_slot_idx
+-- lock: none
+SELECT h.item_id, h.version, h.kind, h.status, h.owner_id, h.reason, h.ingest_id, h.fragment_id, h.statement_id,
+       h.incoming, h.opposing, h.details, h.decision_id, h.opened_at, h.revision
+FROM review_items AS i
+JOIN review_items_history AS h ON h.team_id = i.team_id AND h.item_id = i.item_id
+WHERE i.team_id = %(team_id)s AND i.subject_id = %(subject_id)s AND i.predicate = %(predicate)s
+  AND i.scope = %(scope)s
+ORDER BY h.revision, h.item_id;
+
+-- name: slot_of_relationship
+-- purpose: the slot of a relationship, which it keeps for good, and its owner
+-- index: relationships_pkey
+-- lock: none
+SELECT r.owner_id, r.subject_id, r.predicate, r.scope
+FROM relationships AS r
+WHERE r.team_id = %(team_id)s AND r.relationship_id = %(relationship_id)s;
+
+-- name: slots_of_fragment
+-- purpose: the slots in which a text supports statements of a profile that nothing has taken out; empty if none
+-- index: evidence_fragments_pkey
+-- lock: none
+SELECT f.author_id AS owner_id, s.subject_id, s.predicate, s.scope
+FROM evidence_fragments AS f
+LEFT JOIN LATERAL (
+    SELECT DISTINCT n.subject_id, n.predicate, n.scope
+    FROM supports AS p
+    JOIN statements AS n ON n.team_id = p.team_id AND n.statement_id = p.statement_id
+    WHERE p.team_id = f.team_id AND p.fragment_id = f.fragment_id AND n.owner_id = %(profile_id)s
+      AND (
+          SELECT d.kind
+          FROM support_decisions AS d
+          WHERE d.team_id = p.team_id AND d.support_id = p.support_id
+          ORDER BY d.revision DESC
+          LIMIT 1
+      ) <> 'revoke'
+      AND NOT EXISTS (
+          SELECT 1
+          FROM timeline_decisions AS e
+          WHERE e.team_id = n.team_id AND e.statement_id = n.statement_id AND e.kind = 'removal'
+            AND NOT EXISTS (
+                SELECT 1
+                FROM decisions AS v
+                WHERE v.team_id = e.team_id AND v.reverts_decision_id = e.decision_id
+            )
+      )
+) AS s ON true
+WHERE f.team_id = %(team_id)s AND f.fragment_id = %(fragment_id)s;

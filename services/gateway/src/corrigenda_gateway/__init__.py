@@ -1,0 +1,1 @@
+"""Corrigenda as an MCP server: tools, schemas and descriptions come from the protos."""

@@ -1,0 +1,78 @@
+"""Builds the gateway: the only place that makes its objects."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import grpc
+from corrigenda_core.observability import configure_logging, open_tracing
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from mcp.server.stdio import stdio_server
+
+from corrigenda_gateway.calls import Calls, open_channel
+from corrigenda_gateway.config import GatewaySettings
+from corrigenda_gateway.http import http_app, serve_http
+from corrigenda_gateway.server import KeyOf, MemoryServer, key_of_header, key_of_setting
+from corrigenda_gateway.tools import agent_tools
+
+HEALTH_TIMEOUT_SECONDS = 2.0
+
+Channels = dict[str, grpc.aio.Channel]
+
+
+async def run_http(settings: GatewaySettings) -> None:
+    """Serves streamable HTTP until the process is told to stop."""
+    async with _open_channels(settings) as channels:
+
+        async def ready() -> dict[str, bool]:
+            answers = await asyncio.gather(*(_is_serving(channel) for channel in channels.values()))
+            return dict(zip(channels, answers, strict=True))
+
+        server = _memory_server(settings, channels, key_of_header)
+        await serve_http(http_app(server.server(), settings, ready), settings)
+
+
+async def run_stdio(settings: GatewaySettings) -> None:
+    """Serves one agent over standard input and output until it leaves."""
+    async with _open_channels(settings) as channels:
+        key = None if settings.key is None else settings.key.get_secret_value()
+        server = _memory_server(settings, channels, key_of_setting(key)).server()
+        async with stdio_server() as (read_stream, write_stream):
+            await server.run(read_stream, write_stream, server.create_initialization_options())
+
+
+def _memory_server(settings: GatewaySettings, channels: Channels, key_of: KeyOf) -> MemoryServer:
+    calls = Calls(channels, timeout_seconds=settings.call_timeout_seconds)
+    return MemoryServer(tools=agent_tools(), calls=calls, key_of=key_of)
+
+
+@asynccontextmanager
+async def _open_channels(settings: GatewaySettings) -> AsyncIterator[Channels]:
+    """The channels, with logging and tracing around them."""
+    configure_logging(level=settings.log_level, format=settings.log_format, process="gateway")
+    tracing = open_tracing(
+        process="gateway", otlp_endpoint=settings.otlp_endpoint, sample_ratio=settings.trace_sample_ratio
+    )
+    channels = {
+        "ingest": open_channel(settings.ingest_address),
+        "conflict": open_channel(settings.conflict_address),
+        "recall": open_channel(settings.recall_address),
+    }
+    try:
+        yield channels
+    finally:
+        for channel in channels.values():
+            await channel.close()
+        tracing.close()
+
+
+async def _is_serving(channel: grpc.aio.Channel) -> bool:
+    """Whether the service behind a channel says that it serves."""
+    stub = health_pb2_grpc.HealthStub(channel)
+    try:
+        answer = await stub.Check(health_pb2.HealthCheckRequest(), timeout=HEALTH_TIMEOUT_SECONDS)
+    except grpc.aio.AioRpcError:
+        return False
+    return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
