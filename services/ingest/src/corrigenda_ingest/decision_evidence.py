@@ -94,4 +94,4 @@ async def prepared_evidence(caller: Caller, submission: Submission | None, ids: 
         return DecisionEvidence(caller=caller, prepared=None, facts=None, ids=ids)
     size = sum(len(item.content) for item in submission.evidence)
     prepared = await computed(size, lambda: prepared_submission(submission))
-    return DecisionEvidence(caller=caller, prepared=prepared, facts=fact_queries(caller, prepared), ids=ids)
+    return DecisionEvidence(caller=caller, prepared=prepared, facts=fact_queries(caller, [prepared]), ids=ids)

@@ -33,8 +33,7 @@ from corrigenda_ingest.submission import (
     PreparedSubmission,
     RelationshipAnswer,
 )
-
-_FRAGMENTS, _OBSERVATIONS, _ENTITIES, _ITEMS, _PLACEMENTS, _MERGING = range(6)
+from corrigenda_ingest.submission_ids import ENTITIES, FRAGMENTS, ITEMS, MERGING, OBSERVATIONS, PLACEMENTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +54,7 @@ class SubmissionPlanner:
         Raises:
             Refusal: see `bound_entities` and `bound_relationships`.
         """
-        return bound_relationships(self.prepared, self.facts, self._entities())
+        return bound_relationships(self.prepared, self.facts, self.entities())
 
     def planned(
         self, views: Mapping[Slot, SlotView], texts: Mapping[Slot, Sequence[tuple[FragmentId, str]]]
@@ -78,8 +77,8 @@ class SubmissionPlanner:
             ingest_id=ingest_id,
             prepared=self.prepared,
             facts=self.facts,
-            ids=self.ids.part(_FRAGMENTS),
-            item_ids=self.ids.part(_ITEMS),
+            ids=self.ids.part(FRAGMENTS),
+            item_ids=self.ids.part(ITEMS),
             at=self.reading.next_moment().at,
         )
         fragments = evidence.fragments()
@@ -92,7 +91,7 @@ class SubmissionPlanner:
             placing = Placing(
                 caller=self.caller,
                 ingest_id=ingest_id,
-                observation_id=StatementId(self.ids.part(_OBSERVATIONS).nth(number)),
+                observation_id=StatementId(self.ids.part(OBSERVATIONS).nth(number)),
                 number=number,
                 bound=one,
                 moment=next(moments),
@@ -102,7 +101,7 @@ class SubmissionPlanner:
                 facts=self.facts,
                 verification=self.verification,
                 predicate_words=self.predicate_words,
-                ids=self.ids.part(_PLACEMENTS).part(number),
+                ids=self.ids.part(PLACEMENTS).part(number),
             )
             revision, answer = placing.placed(state)
             revisions.append(revision)
@@ -116,7 +115,7 @@ class SubmissionPlanner:
                 answered=self.prepared.given.resolution_context,
                 facts=self.facts,
                 moment=next(moments),
-                ids=self.ids.part(_MERGING),
+                ids=self.ids.part(MERGING),
             )
             revision, answers[0], resolution = merging.merged(answers[0], bound[0].slot, revisions[0])
             revisions.append(revision)
@@ -124,7 +123,7 @@ class SubmissionPlanner:
             ingest_id=ingest_id,
             prepared=self.prepared,
             fragments=fragments,
-            entities=self._entities(),
+            entities=self.entities(),
             bound=bound,
             answers=tuple(answers),
             verifier=self.verification.verifier if isinstance(self.verification, VerifierAnswer) else "",
@@ -136,13 +135,18 @@ class SubmissionPlanner:
     def _ingest_id(self) -> IngestId:
         return IngestId(self.ids.nth(0))
 
-    def _entities(self) -> tuple[EntityAnswer, ...]:
+    def entities(self) -> tuple[EntityAnswer, ...]:
+        """What the mentions mean.
+
+        Raises:
+            Refusal: see `bound_entities`.
+        """
         return bound_entities(
             self.prepared,
             self.facts,
             owner_id=self.caller.profile_id,
             ingest_id=self._ingest_id,
-            ids=self.ids.part(_ENTITIES),
+            ids=self.ids.part(ENTITIES),
             at=self.reading.next_moment().at,
         )
 
