@@ -22,6 +22,7 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from corrigenda.errors.v1 import error_reason_pb2 as corrigenda_dot_errors_dot_v1_dot_error__reason__pb2
 from corrigenda.ingest.v1 import forgetting_pb2 as corrigenda_dot_ingest_dot_v1_dot_forgetting__pb2
 from corrigenda.ingest.v1 import placement_pb2 as corrigenda_dot_ingest_dot_v1_dot_placement__pb2
 from corrigenda.ingest.v1 import submission_pb2 as corrigenda_dot_ingest_dot_v1_dot_submission__pb2
@@ -30,7 +31,7 @@ from corrigenda.options.v1 import rules_pb2 as corrigenda_dot_options_dot_v1_dot
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n)corrigenda/ingest/v1/ingest_service.proto\x12\x14\x63orrigenda.ingest.v1\x1a%corrigenda/ingest/v1/forgetting.proto\x1a$corrigenda/ingest/v1/placement.proto\x1a%corrigenda/ingest/v1/submission.proto\x1a#corrigenda/options/v1/options.proto\x1a!corrigenda/options/v1/rules.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfd\x03\n\x0fRememberRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12H\n\x08\x65vidence\x18\x02 \x03(\x0b\x32\".corrigenda.ingest.v1.EvidenceItemB\x08\xca\xf3\x18\x04\x30\x01\x38\x14R\x08\x65vidence\x12:\n\x08proposal\x18\x03 \x01(\x0b\x32\x1e.corrigenda.ingest.v1.ProposalR\x08proposal\x12\x62\n\x08metadata\x18\x04 \x03(\x0b\x32\x33.corrigenda.ingest.v1.RememberRequest.MetadataEntryB\x11\xca\xf3\x18\r8\x14j\x03\x18\x80\x04r\x04\x10\x01\x18@R\x08metadata\x12\x37\n\x12verification_token\x18\x05 \x01(\tB\x08\xca\xf3\x18\x04(\x80\x80\x04R\x11verificationToken\x12V\n\x12resolution_context\x18\x06 \x01(\x0b\x32\'.corrigenda.ingest.v1.ResolutionContextR\x11resolutionContext\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xb8\x01\n\x10RememberResponse\x12=\n\tplacement\x18\x01 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\x12I\n\nresolution\x18\x03 \x01(\x0b\x32).corrigenda.ingest.v1.PlacementResolutionR\nresolution\"\xd4\x03\n\x18PreflightRememberRequest\x12H\n\x08\x65vidence\x18\x01 \x03(\x0b\x32\".corrigenda.ingest.v1.EvidenceItemB\x08\xca\xf3\x18\x04\x30\x01\x38\x14R\x08\x65vidence\x12:\n\x08proposal\x18\x02 \x01(\x0b\x32\x1e.corrigenda.ingest.v1.ProposalR\x08proposal\x12k\n\x08metadata\x18\x03 \x03(\x0b\x32<.corrigenda.ingest.v1.PreflightRememberRequest.MetadataEntryB\x11\xca\xf3\x18\r8\x14j\x03\x18\x80\x04r\x04\x10\x01\x18@R\x08metadata\x12\x30\n\x0cmin_revision\x18\x04 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12V\n\x12resolution_context\x18\x05 \x01(\x0b\x32\'.corrigenda.ingest.v1.ResolutionContextR\x11resolutionContext\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xe5\x02\n\x19PreflightRememberResponse\x12=\n\tplacement\x18\x01 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12-\n\x12verification_token\x18\x02 \x01(\tR\x11verificationToken\x12W\n\x17verification_expires_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\x15verificationExpiresAt\x88\x01\x01\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\x12I\n\nresolution\x18\x05 \x01(\x0b\x32).corrigenda.ingest.v1.PlacementResolutionR\nresolutionB\x1a\n\x18_verification_expires_at\"n\n\x13GetPlacementRequest\x12%\n\tingest_id\x18\x01 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x08ingestId\x12\x30\n\x0cmin_revision\x18\x02 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\"q\n\x14GetPlacementResponse\x12=\n\tplacement\x18\x01 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x8c\x03\n\rForgetRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x39\n\x07retract\x18\x02 \x01(\x0b\x32\x1d.corrigenda.ingest.v1.RetractH\x00R\x07retract\x12-\n\x03\x65nd\x18\x03 \x01(\x0b\x32\x19.corrigenda.ingest.v1.EndH\x00R\x03\x65nd\x12\x46\n\x0cretract_text\x18\x04 \x01(\x0b\x32!.corrigenda.ingest.v1.RetractTextH\x00R\x0bretractText\x12\x46\n\x08\x65vidence\x18\x05 \x03(\x0b\x32\".corrigenda.ingest.v1.EvidenceItemB\x06\xca\xf3\x18\x02\x38\x14R\x08\x65vidence\x12\x1f\n\x06reason\x18\x06 \x01(\tB\x07\xca\xf3\x18\x03\x18\x80\x08R\x06reason:\"\xd2\xf3\x18\x1e\x12\x1c\n\x07retract\n\x03\x65nd\n\x0cretract_textB\x08\n\x06\x61\x63tion\"\xcf\x01\n\x0e\x46orgetResponse\x12=\n\tforgotten\x18\x01 \x03(\x0b\x32\x1f.corrigenda.ingest.v1.ForgottenR\tforgotten\x12\x1b\n\tingest_id\x18\x02 \x01(\tR\x08ingestId\x12\x45\n\tfragments\x18\x03 \x03(\x0b\x32\'.corrigenda.ingest.v1.FragmentPlacementR\tfragments\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision2\x95\x05\n\rIngestService\x12\x87\x01\n\x08Remember\x12%.corrigenda.ingest.v1.RememberRequest\x1a&.corrigenda.ingest.v1.RememberResponse\",\x9a\xf4\x18\x05\n\x01\x02\x10\x01\xa2\xf4\x18\x1f\n\x08remember\x12\x11Remember evidence(\x01\x12\xba\x01\n\x11PreflightRemember\x12..corrigenda.ingest.v1.PreflightRememberRequest\x1a/.corrigenda.ingest.v1.PreflightRememberResponse\"D\x9a\xf4\x18\x03\n\x01\x02\xa2\xf4\x18\x39\n\x14\x64\x65tect_contradiction\x12\x1dSee what remembering would do\x18\x01(\x01\x12\xb2\x01\n\x0cGetPlacement\x12).corrigenda.ingest.v1.GetPlacementRequest\x1a*.corrigenda.ingest.v1.GetPlacementResponse\"K\x9a\xf4\x18\x04\n\x02\x01\x02\xa2\xf4\x18?\n\x14get_memory_placement\x12#Look up what became of a submission\x18\x01(\x01\x12\x87\x01\n\x06\x46orget\x12#.corrigenda.ingest.v1.ForgetRequest\x1a$.corrigenda.ingest.v1.ForgetResponse\"2\x9a\xf4\x18\x05\n\x01\x02\x10\x01\xa2\xf4\x18%\n\x06\x66orget\x12\x17\x46orget what is not true \x01(\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n)corrigenda/ingest/v1/ingest_service.proto\x12\x14\x63orrigenda.ingest.v1\x1a\'corrigenda/errors/v1/error_reason.proto\x1a%corrigenda/ingest/v1/forgetting.proto\x1a$corrigenda/ingest/v1/placement.proto\x1a%corrigenda/ingest/v1/submission.proto\x1a#corrigenda/options/v1/options.proto\x1a!corrigenda/options/v1/rules.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfd\x03\n\x0fRememberRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12H\n\x08\x65vidence\x18\x02 \x03(\x0b\x32\".corrigenda.ingest.v1.EvidenceItemB\x08\xca\xf3\x18\x04\x30\x01\x38\x14R\x08\x65vidence\x12:\n\x08proposal\x18\x03 \x01(\x0b\x32\x1e.corrigenda.ingest.v1.ProposalR\x08proposal\x12\x62\n\x08metadata\x18\x04 \x03(\x0b\x32\x33.corrigenda.ingest.v1.RememberRequest.MetadataEntryB\x11\xca\xf3\x18\r8\x14j\x03\x18\x80\x04r\x04\x10\x01\x18@R\x08metadata\x12\x37\n\x12verification_token\x18\x05 \x01(\tB\x08\xca\xf3\x18\x04(\x80\x80\x04R\x11verificationToken\x12V\n\x12resolution_context\x18\x06 \x01(\x0b\x32\'.corrigenda.ingest.v1.ResolutionContextR\x11resolutionContext\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xb8\x01\n\x10RememberResponse\x12=\n\tplacement\x18\x01 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\x12I\n\nresolution\x18\x03 \x01(\x0b\x32).corrigenda.ingest.v1.PlacementResolutionR\nresolution\"f\n\x15RememberStreamRequest\x12M\n\nsubmission\x18\x01 \x01(\x0b\x32%.corrigenda.ingest.v1.RememberRequestB\x06\xca\xf3\x18\x02\x08\x01R\nsubmission\"\x88\x02\n\x16RememberStreamResponse\x12\x14\n\x05index\x18\x01 \x01(\x03R\x05index\x12\'\n\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x44\n\x08response\x18\x03 \x01(\x0b\x32&.corrigenda.ingest.v1.RememberResponseH\x00R\x08response\x12\x43\n\x07refusal\x18\x04 \x01(\x0b\x32\'.corrigenda.ingest.v1.SubmissionRefusalH\x00R\x07refusal\x12\x1a\n\x08revision\x18\x05 \x01(\x03R\x08revisionB\x08\n\x06result\"\xc5\x02\n\x11SubmissionRefusal\x12\x39\n\x06reason\x18\x01 \x01(\x0e\x32!.corrigenda.errors.v1.ErrorReasonR\x06reason\x12\x18\n\x07message\x18\x02 \x01(\tR\x07message\x12Q\n\x08metadata\x18\x03 \x03(\x0b\x32\x35.corrigenda.ingest.v1.SubmissionRefusal.MetadataEntryR\x08metadata\x12\x33\n\x13retry_after_seconds\x18\x04 \x01(\x01H\x00R\x11retryAfterSeconds\x88\x01\x01\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\x42\x16\n\x14_retry_after_seconds\"\xd4\x03\n\x18PreflightRememberRequest\x12H\n\x08\x65vidence\x18\x01 \x03(\x0b\x32\".corrigenda.ingest.v1.EvidenceItemB\x08\xca\xf3\x18\x04\x30\x01\x38\x14R\x08\x65vidence\x12:\n\x08proposal\x18\x02 \x01(\x0b\x32\x1e.corrigenda.ingest.v1.ProposalR\x08proposal\x12k\n\x08metadata\x18\x03 \x03(\x0b\x32<.corrigenda.ingest.v1.PreflightRememberRequest.MetadataEntryB\x11\xca\xf3\x18\r8\x14j\x03\x18\x80\x04r\x04\x10\x01\x18@R\x08metadata\x12\x30\n\x0cmin_revision\x18\x04 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\x12V\n\x12resolution_context\x18\x05 \x01(\x0b\x32\'.corrigenda.ingest.v1.ResolutionContextR\x11resolutionContext\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xe5\x02\n\x19PreflightRememberResponse\x12=\n\tplacement\x18\x01 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12-\n\x12verification_token\x18\x02 \x01(\tR\x11verificationToken\x12W\n\x17verification_expires_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\x15verificationExpiresAt\x88\x01\x01\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision\x12I\n\nresolution\x18\x05 \x01(\x0b\x32).corrigenda.ingest.v1.PlacementResolutionR\nresolutionB\x1a\n\x18_verification_expires_at\"n\n\x13GetPlacementRequest\x12%\n\tingest_id\x18\x01 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x08ingestId\x12\x30\n\x0cmin_revision\x18\x02 \x01(\x03\x42\r\xca\xf3\x18\tA\x00\x00\x00\x00\x00\x00\x00\x00R\x0bminRevision\"q\n\x14GetPlacementResponse\x12=\n\tplacement\x18\x01 \x01(\x0b\x32\x1f.corrigenda.ingest.v1.PlacementR\tplacement\x12\x1a\n\x08revision\x18\x02 \x01(\x03R\x08revision\"\x8c\x03\n\rForgetRequest\x12\x32\n\x0fidempotency_key\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01(\x80\x01R\x0eidempotencyKey\x12\x39\n\x07retract\x18\x02 \x01(\x0b\x32\x1d.corrigenda.ingest.v1.RetractH\x00R\x07retract\x12-\n\x03\x65nd\x18\x03 \x01(\x0b\x32\x19.corrigenda.ingest.v1.EndH\x00R\x03\x65nd\x12\x46\n\x0cretract_text\x18\x04 \x01(\x0b\x32!.corrigenda.ingest.v1.RetractTextH\x00R\x0bretractText\x12\x46\n\x08\x65vidence\x18\x05 \x03(\x0b\x32\".corrigenda.ingest.v1.EvidenceItemB\x06\xca\xf3\x18\x02\x38\x14R\x08\x65vidence\x12\x1f\n\x06reason\x18\x06 \x01(\tB\x07\xca\xf3\x18\x03\x18\x80\x08R\x06reason:\"\xd2\xf3\x18\x1e\x12\x1c\n\x07retract\n\x03\x65nd\n\x0cretract_textB\x08\n\x06\x61\x63tion\"\xcf\x01\n\x0e\x46orgetResponse\x12=\n\tforgotten\x18\x01 \x03(\x0b\x32\x1f.corrigenda.ingest.v1.ForgottenR\tforgotten\x12\x1b\n\tingest_id\x18\x02 \x01(\tR\x08ingestId\x12\x45\n\tfragments\x18\x03 \x03(\x0b\x32\'.corrigenda.ingest.v1.FragmentPlacementR\tfragments\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision2\x91\x06\n\rIngestService\x12\x87\x01\n\x08Remember\x12%.corrigenda.ingest.v1.RememberRequest\x1a&.corrigenda.ingest.v1.RememberResponse\",\x9a\xf4\x18\x05\n\x01\x02\x10\x01\xa2\xf4\x18\x1f\n\x08remember\x12\x11Remember evidence(\x01\x12z\n\x0eRememberStream\x12+.corrigenda.ingest.v1.RememberStreamRequest\x1a,.corrigenda.ingest.v1.RememberStreamResponse\"\t\x9a\xf4\x18\x05\n\x01\x02\x10\x01(\x01\x30\x01\x12\xba\x01\n\x11PreflightRemember\x12..corrigenda.ingest.v1.PreflightRememberRequest\x1a/.corrigenda.ingest.v1.PreflightRememberResponse\"D\x9a\xf4\x18\x03\n\x01\x02\xa2\xf4\x18\x39\n\x14\x64\x65tect_contradiction\x12\x1dSee what remembering would do\x18\x01(\x01\x12\xb2\x01\n\x0cGetPlacement\x12).corrigenda.ingest.v1.GetPlacementRequest\x1a*.corrigenda.ingest.v1.GetPlacementResponse\"K\x9a\xf4\x18\x04\n\x02\x01\x02\xa2\xf4\x18?\n\x14get_memory_placement\x12#Look up what became of a submission\x18\x01(\x01\x12\x87\x01\n\x06\x46orget\x12#.corrigenda.ingest.v1.ForgetRequest\x1a$.corrigenda.ingest.v1.ForgetResponse\"2\x9a\xf4\x18\x05\n\x01\x02\x10\x01\xa2\xf4\x18%\n\x06\x66orget\x12\x17\x46orget what is not true \x01(\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -47,6 +48,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REMEMBERREQUEST'].fields_by_name['metadata']._serialized_options = b'\312\363\030\r8\024j\003\030\200\004r\004\020\001\030@'
   _globals['_REMEMBERREQUEST'].fields_by_name['verification_token']._loaded_options = None
   _globals['_REMEMBERREQUEST'].fields_by_name['verification_token']._serialized_options = b'\312\363\030\004(\200\200\004'
+  _globals['_REMEMBERSTREAMREQUEST'].fields_by_name['submission']._loaded_options = None
+  _globals['_REMEMBERSTREAMREQUEST'].fields_by_name['submission']._serialized_options = b'\312\363\030\002\010\001'
+  _globals['_SUBMISSIONREFUSAL_METADATAENTRY']._loaded_options = None
+  _globals['_SUBMISSIONREFUSAL_METADATAENTRY']._serialized_options = b'8\001'
   _globals['_PREFLIGHTREMEMBERREQUEST_METADATAENTRY']._loaded_options = None
   _globals['_PREFLIGHTREMEMBERREQUEST_METADATAENTRY']._serialized_options = b'8\001'
   _globals['_PREFLIGHTREMEMBERREQUEST'].fields_by_name['evidence']._loaded_options = None
@@ -69,32 +74,42 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_FORGETREQUEST']._serialized_options = b'\322\363\030\036\022\034\n\007retract\n\003end\n\014retract_text'
   _globals['_INGESTSERVICE'].methods_by_name['Remember']._loaded_options = None
   _globals['_INGESTSERVICE'].methods_by_name['Remember']._serialized_options = b'\232\364\030\005\n\001\002\020\001\242\364\030\037\n\010remember\022\021Remember evidence(\001'
+  _globals['_INGESTSERVICE'].methods_by_name['RememberStream']._loaded_options = None
+  _globals['_INGESTSERVICE'].methods_by_name['RememberStream']._serialized_options = b'\232\364\030\005\n\001\002\020\001'
   _globals['_INGESTSERVICE'].methods_by_name['PreflightRemember']._loaded_options = None
   _globals['_INGESTSERVICE'].methods_by_name['PreflightRemember']._serialized_options = b'\232\364\030\003\n\001\002\242\364\0309\n\024detect_contradiction\022\035See what remembering would do\030\001(\001'
   _globals['_INGESTSERVICE'].methods_by_name['GetPlacement']._loaded_options = None
   _globals['_INGESTSERVICE'].methods_by_name['GetPlacement']._serialized_options = b'\232\364\030\004\n\002\001\002\242\364\030?\n\024get_memory_placement\022#Look up what became of a submission\030\001(\001'
   _globals['_INGESTSERVICE'].methods_by_name['Forget']._loaded_options = None
   _globals['_INGESTSERVICE'].methods_by_name['Forget']._serialized_options = b'\232\364\030\005\n\001\002\020\001\242\364\030%\n\006forget\022\027Forget what is not true \001(\001'
-  _globals['_REMEMBERREQUEST']._serialized_start=289
-  _globals['_REMEMBERREQUEST']._serialized_end=798
-  _globals['_REMEMBERREQUEST_METADATAENTRY']._serialized_start=739
-  _globals['_REMEMBERREQUEST_METADATAENTRY']._serialized_end=798
-  _globals['_REMEMBERRESPONSE']._serialized_start=801
-  _globals['_REMEMBERRESPONSE']._serialized_end=985
-  _globals['_PREFLIGHTREMEMBERREQUEST']._serialized_start=988
-  _globals['_PREFLIGHTREMEMBERREQUEST']._serialized_end=1456
-  _globals['_PREFLIGHTREMEMBERREQUEST_METADATAENTRY']._serialized_start=739
-  _globals['_PREFLIGHTREMEMBERREQUEST_METADATAENTRY']._serialized_end=798
-  _globals['_PREFLIGHTREMEMBERRESPONSE']._serialized_start=1459
-  _globals['_PREFLIGHTREMEMBERRESPONSE']._serialized_end=1816
-  _globals['_GETPLACEMENTREQUEST']._serialized_start=1818
-  _globals['_GETPLACEMENTREQUEST']._serialized_end=1928
-  _globals['_GETPLACEMENTRESPONSE']._serialized_start=1930
-  _globals['_GETPLACEMENTRESPONSE']._serialized_end=2043
-  _globals['_FORGETREQUEST']._serialized_start=2046
-  _globals['_FORGETREQUEST']._serialized_end=2442
-  _globals['_FORGETRESPONSE']._serialized_start=2445
-  _globals['_FORGETRESPONSE']._serialized_end=2652
-  _globals['_INGESTSERVICE']._serialized_start=2655
-  _globals['_INGESTSERVICE']._serialized_end=3316
+  _globals['_REMEMBERREQUEST']._serialized_start=330
+  _globals['_REMEMBERREQUEST']._serialized_end=839
+  _globals['_REMEMBERREQUEST_METADATAENTRY']._serialized_start=780
+  _globals['_REMEMBERREQUEST_METADATAENTRY']._serialized_end=839
+  _globals['_REMEMBERRESPONSE']._serialized_start=842
+  _globals['_REMEMBERRESPONSE']._serialized_end=1026
+  _globals['_REMEMBERSTREAMREQUEST']._serialized_start=1028
+  _globals['_REMEMBERSTREAMREQUEST']._serialized_end=1130
+  _globals['_REMEMBERSTREAMRESPONSE']._serialized_start=1133
+  _globals['_REMEMBERSTREAMRESPONSE']._serialized_end=1397
+  _globals['_SUBMISSIONREFUSAL']._serialized_start=1400
+  _globals['_SUBMISSIONREFUSAL']._serialized_end=1725
+  _globals['_SUBMISSIONREFUSAL_METADATAENTRY']._serialized_start=780
+  _globals['_SUBMISSIONREFUSAL_METADATAENTRY']._serialized_end=839
+  _globals['_PREFLIGHTREMEMBERREQUEST']._serialized_start=1728
+  _globals['_PREFLIGHTREMEMBERREQUEST']._serialized_end=2196
+  _globals['_PREFLIGHTREMEMBERREQUEST_METADATAENTRY']._serialized_start=780
+  _globals['_PREFLIGHTREMEMBERREQUEST_METADATAENTRY']._serialized_end=839
+  _globals['_PREFLIGHTREMEMBERRESPONSE']._serialized_start=2199
+  _globals['_PREFLIGHTREMEMBERRESPONSE']._serialized_end=2556
+  _globals['_GETPLACEMENTREQUEST']._serialized_start=2558
+  _globals['_GETPLACEMENTREQUEST']._serialized_end=2668
+  _globals['_GETPLACEMENTRESPONSE']._serialized_start=2670
+  _globals['_GETPLACEMENTRESPONSE']._serialized_end=2783
+  _globals['_FORGETREQUEST']._serialized_start=2786
+  _globals['_FORGETREQUEST']._serialized_end=3182
+  _globals['_FORGETRESPONSE']._serialized_start=3185
+  _globals['_FORGETRESPONSE']._serialized_end=3392
+  _globals['_INGESTSERVICE']._serialized_start=3395
+  _globals['_INGESTSERVICE']._serialized_end=4180
 # @@protoc_insertion_point(module_scope)
