@@ -36,7 +36,8 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    drop_functions_of(op, "corrigenda_definer", "due_teams(integer)")
+    drop_functions_of(op, "corrigenda_definer", "due_teams(integer)", "review_gauges()")
+    op.execute("DROP TRIGGER teams_leases_open ON teams")
     for table in ("teams", "team_clock"):
         op.execute(f"DROP POLICY definer_polls ON {table}")
     op.execute("ALTER TABLE transitions DROP CONSTRAINT transitions_team_id_conflict_id_fkey")
@@ -57,6 +58,8 @@ def downgrade() -> None:
     ):
         op.execute(f"DROP TABLE {table}")
     for function in (
+        "move_leases_to_real_time()",
+        "keep_lease_clock()",
         "keep_claim_forward()",
         "keep_case_lifecycle()",
         "keep_case_members_history()",

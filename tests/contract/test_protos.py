@@ -155,6 +155,7 @@ def test_tools_are_those_of_the_contract() -> None:
         "Remember": "remember",
         "PreflightRemember": "detect_contradiction",
         "GetPlacement": "get_memory_placement",
+        "ResolvePlacement": "resolve_memory_placement",
         "ListConflicts": "list_conflicts",
         "GetConflict": "get_conflict",
         "ExplainConflict": "explain_conflict",
@@ -164,7 +165,10 @@ def test_tools_are_those_of_the_contract() -> None:
         "ListReviewItems": "list_review_items",
         "Recall": "recall_memory",
         "Trace": "trace_memory",
+        "Timeline": "get_entity_timeline",
+        "SearchEntities": "search_entities",
         "ListPredicates": "list_predicates",
+        "GetSourceHistory": "get_source_history",
     }
 
 

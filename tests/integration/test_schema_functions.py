@@ -143,6 +143,85 @@ class TestDueTeams:
         assert self.due(sample) == [other.team_id, sample.team_id]
         assert self.due(sample, 1) == [other.team_id]
 
+    @pytest.mark.rule("R7.17")
+    def test_a_team_that_is_opened_is_due_by_real_time_from_then_on(self, sample: SampleTeam) -> None:
+        """Its leases were written on a driven clock, and no other index finds an open team."""
+        self.lease(sample, "next_review_at = clock_timestamp() - interval '1 hour'")
+        assert self.due(sample) == []
+        sample.connection.execute(
+            "UPDATE teams SET clock_mode = 'open', driven_now = NULL, opened_at = created_at WHERE team_id = %s",
+            [sample.team_id],
+        )
+        assert self.due(sample) == [sample.team_id]
+        self.lease(sample, "next_review_at = 'infinity'")
+        assert self.due(sample) == []
+
+    @pytest.mark.rule("R7.17")
+    def test_a_poll_visits_no_team_that_is_not_due(self, sample: SampleTeam) -> None:
+        """A thousand open teams, each with a case for later: the poll reads none of them."""
+        connection = sample.connection
+        connection.execute("SET LOCAL session_replication_role = replica")
+        connection.execute(
+            "INSERT INTO teams SELECT (jsonb_populate_record(t, jsonb_build_object('team_id', gen_random_uuid(), "
+            "'clock_mode', 'open', 'driven_now', NULL, 'opened_at', t.created_at))).* "
+            "FROM teams AS t, generate_series(1, 1000) WHERE team_id = %s",
+            [sample.team_id],
+        )
+        connection.execute(
+            "INSERT INTO team_clock SELECT t.team_id, c.revision, c.closed_at, c.ledger_head "
+            "FROM teams AS t, team_clock AS c WHERE c.team_id = %(team)s AND t.team_id <> %(team)s",
+            {"team": sample.team_id},
+        )
+        connection.execute(
+            "INSERT INTO case_lease SELECT t.team_id, gen_random_uuid(), clock_timestamp() + interval '1 hour', 0, "
+            "'-infinity', 0, NULL, NULL, false FROM teams AS t WHERE t.clock_mode = 'open'",
+        )
+        connection.execute("SET LOCAL session_replication_role = origin")
+        connection.execute("ANALYZE teams, team_clock, case_lease, review_runs")
+        touched = (
+            "SELECT coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::integer FROM pg_stat_xact_user_tables "
+            "WHERE relname IN ('teams', 'team_clock', 'case_lease', 'review_runs')"
+        )
+        ((before,),) = rows(sample, touched)
+        assert self.due(sample) == []
+        ((after,),) = rows(sample, touched)
+        assert isinstance(before, int)
+        assert isinstance(after, int)
+        assert after - before < 20
+
+
+class TestReviewGauges:
+    def gauges(self, sample: SampleTeam) -> dict[tuple[object, object], tuple[object, object]]:
+        with sample.connection.transaction(force_rollback=True):
+            as_role(sample, "corrigenda_reviewer")
+            found = rows(sample, "SELECT gauge, state, number, oldest_seconds FROM review_gauges()")
+        return {(gauge, state): (number, oldest) for gauge, state, number, oldest in found}
+
+    def test_live_cases_are_counted_with_their_age_in_team_time(self, sample: SampleTeam) -> None:
+        opened = sample.connection.execute("SELECT opened_at FROM conflict_cases").fetchone()
+        assert opened is not None
+        sample.connection.execute(
+            "UPDATE teams SET driven_now = %s WHERE team_id = %s", [opened[0] + DAY, sample.team_id]
+        )
+        assert self.gauges(sample)["cases", "open"] == (1, 86_400.0)
+
+    @pytest.mark.parametrize(
+        ("assignment", "state"),
+        [
+            ("lease_expires_at = clock_timestamp() + interval '1 minute'", "held"),
+            ("lease_expires_at = clock_timestamp() - interval '1 minute'", "abandoned"),
+            ("next_review_at = '2000-01-01'", "due"),
+            ("next_review_at = '2100-01-01'", "waiting"),
+        ],
+    )
+    def test_leases_are_counted_by_state(self, sample: SampleTeam, assignment: str, state: str) -> None:
+        sample.connection.execute(f"UPDATE case_lease SET {assignment} WHERE team_id = %s", [sample.team_id])
+        assert [key for key in self.gauges(sample) if key[0] == "leases"] == [("leases", state)]
+
+    def test_a_closed_case_is_in_no_gauge(self, sample: SampleTeam) -> None:
+        sample.connection.execute("UPDATE case_lease SET next_review_at = 'infinity'")
+        assert [key for key in self.gauges(sample) if key[0] == "leases"] == []
+
 
 class TestStaleTeams:
     def stale(self, sample: SampleTeam) -> list[object]:

@@ -23,8 +23,9 @@ EVERYTHING = {*metadata.tables, "alembic_version"}
 KNOWLEDGE = named(
     "carriages case_evaluations case_events case_lease case_members case_members_history case_positions "
     "case_positions_history conflict_cases conflict_cases_history cross_references decisions entities entity_contexts "
-    "entity_names evidence_fragments fragment_retirements ledger observations predicate_aliases predicates "
-    "predicates_history profiles reference_decisions relationships relationships_history review_items "
+    "entity_names evidence_fragments fragment_retirements ledger observation_bindings observations "
+    "predicate_aliases predicates predicates_history profiles reference_decisions relationships relationships_history "
+    "review_items "
     "review_items_history source_states source_states_history sources sources_history statements "
     "support_decisions supports team_clock teams timeline_decisions transitions verification_events"
 )
@@ -54,8 +55,9 @@ INSERT = {
     "corrigenda_ingest": named(
         "api_keys carriages case_events case_lease case_members case_positions conflict_cases cross_references "
         "decisions entities entity_contexts entity_names evidence_fragments evidence_occurrences "
-        "fragment_retirements idempotency_records ingests ledger observations predicate_aliases predicates "
-        "profiles reference_decisions relationships review_items search_refresh_intents source_states sources "
+        "fragment_retirements idempotency_records ingests ledger observation_bindings observations "
+        "predicate_aliases predicates profiles reference_decisions relationships review_items search_refresh_intents "
+        "source_states sources "
         "statements support_decisions supports text_bands timeline_decisions transitions verification_events"
     ),
     "corrigenda_conflict": named(
@@ -137,8 +139,10 @@ SELECT_COLUMNS = {
         "normal_sha256 occurred_at recorded_at revision scan_verdict source_group "
         "source_key source_revision source_type team_id"
     ),
+    ("corrigenda_indexer", "review_items"): "fragment_id kind reason status team_id",
     ("corrigenda_definer", "api_keys"): "expires_at key_hash key_id profile_id revoked_at scopes team_id",
-    ("corrigenda_definer", "case_lease"): "lease_expires_at next_review_at team_id",
+    ("corrigenda_definer", "case_lease"): "lease_expires_at next_review_at on_driven_clock team_id",
+    ("corrigenda_definer", "conflict_cases"): "opened_at status team_id",
     ("corrigenda_definer", "review_runs"): "lease_expires_at requested_at status team_id",
     ("corrigenda_definer", "search_refresh_intents"): "consumed_at recorded_at revision team_id",
     ("corrigenda_definer", "team_clock"): "closed_at team_id",
@@ -165,6 +169,7 @@ EXECUTE = {
     "close_instant": SERVERS,
     "due_teams": {"corrigenda_reviewer"},
     "edges_of_fragment": {"corrigenda_recall", "corrigenda_search"},
+    "review_gauges": {"corrigenda_reviewer"},
     "stale_teams": {"corrigenda_indexer"},
     "search_text": {"corrigenda_recall"},
     "team_lexemes": {"corrigenda_indexer", "corrigenda_search"},
@@ -225,6 +230,8 @@ def test_definer_functions_are_the_listed_ones_and_choose_their_names_themselves
         "authenticate": "corrigenda_definer",
         "close_instant": "corrigenda_definer",
         "due_teams": "corrigenda_definer",
+        "move_leases_to_real_time": "corrigenda_migrator",
+        "review_gauges": "corrigenda_definer",
         "stale_teams": "corrigenda_definer",
         "search_text": "corrigenda_search",
         **{f"keep_{table}_history": "corrigenda_migrator" for table in versioned},

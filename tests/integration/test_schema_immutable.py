@@ -29,6 +29,7 @@ IMMUTABLE = {
     "idempotency_records",
     "ingests",
     "ledger",
+    "observation_bindings",
     "observations",
     "reference_decisions",
     "review_reservations",

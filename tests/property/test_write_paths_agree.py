@@ -23,6 +23,8 @@ from corrigenda_core.persistence.transaction import Transaction, TransactionRunn
 from corrigenda_core.policy.time_words import decide_time_bounds
 from corrigenda_core.ports.deadline import NO_DEADLINE
 from corrigenda_core.ports.providers import ProviderFailed, VerificationRequest, VerifierAnswer
+from corrigenda_core.providers.extraction_validation import ValidatedExtractor
+from corrigenda_core.providers.extractor_local import LocalExtractor
 from corrigenda_core.providers.validation import ValidatedVerifier
 from corrigenda_core.providers.verifier_local import LocalVerifier
 from corrigenda_core.rpc.idempotent import idempotency_of
@@ -32,6 +34,7 @@ from corrigenda_core.testing.postgres import Team, ThrowawayDatabase, add_team
 from corrigenda_core.testing.revisions import write_predicate
 from corrigenda_core.testing.wire_submissions import PREDICATE_ROWS, ids_in, random_submission, shown_placements
 from corrigenda_ingest.outside import Asked, OutsideLook
+from corrigenda_ingest.proposing import Proposer
 from corrigenda_ingest.requests import submission_of
 from corrigenda_ingest.responses import PlacementMessages
 from corrigenda_ingest.use_cases.preflight_remember import PreflightRemember
@@ -73,6 +76,10 @@ class Service:
         tokens = VerificationTokens(b"a key that only this test knows, long enough", now=lambda: self.now)
         look = OutsideLook(
             reader=reader,
+            proposer=Proposer(
+                reader=reader,
+                extractor=ValidatedExtractor(LocalExtractor(decide_time_bounds), call_timeout_seconds=5.0, retries=0),
+            ),
             verifier=ValidatedVerifier(self.verifier, call_timeout_seconds=5.0, retries=0),
             tokens=tokens,
             new_ids=new_ids,

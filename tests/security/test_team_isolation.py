@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2, source_pb2
 from corrigenda.conflict.v1 import conflict_service_pb2, resolution_pb2
-from corrigenda.ingest.v1 import forgetting_pb2, ingest_service_pb2, submission_pb2
+from corrigenda.ingest.v1 import forgetting_pb2, ingest_service_pb2, placement_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import predicate_pb2
 from corrigenda_cli.stack import Stack
@@ -102,6 +102,11 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
         request.evidence[0].derived_from_fragment_ids.append(fragment_id)
         return request
 
+    def with_superseded(fragment_id: str) -> Message:
+        request = deploys_from("production deploys from main", "main", key="fixed")
+        request.evidence[0].supersedes_fragment_ids.append(fragment_id)
+        return request
+
     def with_entity(entity_id: str) -> Message:
         request = deploys_from("production deploys from main", "main", key="fixed")
         request.proposal.entities[1].known_entity_id = entity_id
@@ -117,6 +122,7 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
 
     makers: dict[str, tuple[str, Callable[[str], Message]]] = {
         "Remember, derived from": (ids.fragment, with_origin),
+        "Remember, superseding": (ids.fragment, with_superseded),
         "Remember, known entity": (ids.entity, with_entity),
         "Remember, correcting": (
             ids.relationship,
@@ -145,6 +151,12 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
             ids.conflict,
             lambda one: foreseen(remember(conflict_context=submission_pb2.ConflictContext(conflict_id=one))),
         ),
+        "ResolvePlacement": (
+            ids.ingest,
+            lambda one: ingest_service_pb2.ResolvePlacementRequest(
+                idempotency_key="fixed", ingest_id=one, action=placement_pb2.PLACEMENT_ACTION_ACKNOWLEDGE
+            ),
+        ),
         "GetPlacement": (ids.ingest, lambda one: ingest_service_pb2.GetPlacementRequest(ingest_id=one)),
         "GetConflict": (ids.conflict, lambda one: conflict_service_pb2.GetConflictRequest(conflict_id=one)),
         "ExplainConflict": (ids.conflict, lambda one: conflict_service_pb2.ExplainConflictRequest(conflict_id=one)),
@@ -171,6 +183,15 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
             lambda one: forgetting(idempotency_key="fixed", retract_text=forgetting_pb2.RetractText(fragment_id=one)),
         ),
         "Trace": (ids.relationship, lambda one: recall_service_pb2.TraceRequest(relationship_id=one)),
+        "Timeline": (ids.entity, lambda one: recall_service_pb2.TimelineRequest(entity_id=one, as_object=True)),
+        "GetRelationship": (
+            ids.relationship,
+            lambda one: recall_service_pb2.GetRelationshipRequest(relationship_id=one),
+        ),
+        "GetSourceHistory, of a profile": (
+            ids.profile,
+            lambda one: recall_service_pb2.GetSourceHistoryRequest(profile_id=one),
+        ),
         "CreateKey": (
             ids.profile,
             lambda one: admin_service_pb2.CreateKeyRequest(idempotency_key="fixed", profile_id=one, scopes=[1]),
@@ -201,6 +222,8 @@ WITHOUT_IDS: dict[str, Callable[[], Message]] = {
     "ListReviewRuns": lambda: conflict_service_pb2.ListReviewRunsRequest(),
     "Recall": lambda: recall_service_pb2.RecallRequest(query=f"production deploys from {CANARY}"),
     "ListPredicates": lambda: recall_service_pb2.ListPredicatesRequest(),
+    "SearchEntities": lambda: recall_service_pb2.SearchEntitiesRequest(name=CANARY),
+    "SearchEntities, of a kind": lambda: recall_service_pb2.SearchEntitiesRequest(entity_kind="git_branch"),
     "ListChanges": lambda: recall_service_pb2.ListChangesRequest(),
     "GetTeam": lambda: admin_service_pb2.GetTeamRequest(),
     "UpdateTeamPolicy": lambda: admin_service_pb2.UpdateTeamPolicyRequest(idempotency_key="2", review_period_days=3),
@@ -273,7 +296,7 @@ def test_every_served_rpc_is_covered(deploys_from: Request) -> None:
         item=MISSING,
         decision=MISSING,
     )
-    covered = {name.partition(",")[0] for name in by_id(nothing, deploys_from)} | set(WITHOUT_IDS)
+    covered = {name.partition(",")[0] for name in (*by_id(nothing, deploys_from), *WITHOUT_IDS)}
     # A stream refuses each submission by itself: tests/e2e/test_remember_stream_on_the_wire.py sends it foreign ids.
     covered.add("RememberStream")
     assert covered == {method.name for service in SERVICES.values() for method in service.methods}

@@ -98,7 +98,8 @@ async def test_hashing_makes_shared_words_similar() -> None:
 
 @pytest.mark.parametrize("choice", EmbedderChoice)
 async def test_the_settings_choose(choice: EmbedderChoice) -> None:
-    embedder: Embedder = make_embedder(EmbedderSettings(embedder=choice))
+    service = {"embedder_model": "m-1", "model_service_url": "http://127.0.0.1:1/v1"}
+    embedder: Embedder = make_embedder(EmbedderSettings(embedder=choice, **service))
     assert choice in embedder.space.replace("-l6-v2", "")
     await embedder.close()
 

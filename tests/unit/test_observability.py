@@ -5,6 +5,7 @@ import json
 import logging
 import sys
 import threading
+import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from corrigenda_core.observability import (
     open_tracing,
     serve_metrics,
 )
+from corrigenda_core.process_health import ProcessHealth
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
@@ -224,3 +226,29 @@ def test_metrics_are_served_until_closed() -> None:
     endpoint.close()
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(f"http://127.0.0.1:{endpoint.port}/metrics", timeout=5)
+
+
+def test_a_worker_that_has_gone_silent_is_ill() -> None:
+    seconds = [0.0]
+    health = ProcessHealth(monotonic_seconds=lambda: seconds[0])
+    endpoint = serve_metrics("127.0.0.1:0", make_registry(), health)
+
+    def status() -> int:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{endpoint.port}/healthz", timeout=5) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as refused:
+            refused.close()
+            return refused.code
+
+    seconds[0] = 1_000.0
+    # A process that serves calls beats for nobody: its health is told by its server.
+    assert status() == 200
+    health.expect_beats(silent_seconds_max=60.0)
+    seconds[0] += 60.0
+    assert status() == 200
+    seconds[0] += 0.5
+    assert status() == 503
+    health.beat()
+    assert status() == 200
+    endpoint.close()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
 import pytest
+from corrigenda_conflict.reviewer.look import Looked
 from corrigenda_conflict.reviewer.metrics import ReviewMetrics
 from corrigenda_conflict.reviewer.worker import Pace, Reviewer
 from corrigenda_core.domain.errors import Reason, Refusal
@@ -16,11 +17,14 @@ from corrigenda_core.domain.ids import ConflictId, TeamId
 from corrigenda_core.domain.snapshots import Outcome
 from corrigenda_core.domain.team import TeamPolicy
 from corrigenda_core.domain.time import Instant
-from corrigenda_core.persistence.review_store import Claim, RunClaim, RunCounters, TeamNow
+from corrigenda_core.persistence.review_cases import CaseRows
+from corrigenda_core.persistence.review_store import Claim, ClaimedCases, RunClaim, RunCounters, TeamNow
 from corrigenda_core.serving import new_ids
 from prometheus_client import CollectorRegistry
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+# While a team is being reviewed its cases are not due; after so many polls without a due team, none is under way.
+IDLE_POLLS = 5
 PACE = Pace(batch_cases=2, attempts_per_night=3, poll_seconds=0.001)
 
 
@@ -38,6 +42,11 @@ class Queue:
     alerts: list[str] = field(default_factory=list)
     given_back_until: dict[str, Instant] = field(default_factory=dict)
     renewed: int = 0
+    left: list[RunCounters] = field(default_factory=list)
+    idle_polls: int = 0
+    rests: list[float] = field(default_factory=list)
+    run_token: int = 1
+    given_up: int = 0
     finished: list[RunCounters] = field(default_factory=list)
     rounds: int = 0
     rounds_max: int = 20
@@ -47,7 +56,8 @@ class Queue:
         self.rounds += 1
         waiting = {*(team for team, cases in self.due.items() if cases), *(t for t, runs in self.runs.items() if runs)}
         found = sorted({*waiting, *self.broken_teams})[:limit] if self.rounds <= self.rounds_max else []
-        if not found:
+        self.idle_polls = 0 if found else self.idle_polls + 1
+        if self.idle_polls == IDLE_POLLS:
             self.stop.set()
         return [TeamId(team) for team in found]
 
@@ -61,26 +71,43 @@ class Queue:
 
     async def claim_run(self, team: TeamNow) -> RunClaim | None:
         waiting = self.runs.get(team.team_id)
-        return RunClaim(run_id=waiting.pop(), token=1) if waiting else None
+        return RunClaim(run_id=waiting.pop(), token=self.run_token, counters=RunCounters()) if waiting else None
 
-    async def renew_run(self, team: TeamNow, run: RunClaim) -> None:
+    async def renew_run(self, team: TeamNow, run: RunClaim, counters: RunCounters) -> None:
         self.renewed += 1
 
-    async def claim_cases(self, team: TeamNow, *, night: date, batch: int) -> list[Claim]:
+    async def leave_run(self, team: TeamNow, run: RunClaim, counters: RunCounters) -> None:
+        self.left.append(counters)
+
+    async def claim_cases(self, team: TeamNow, *, night: date, batch: int) -> ClaimedCases:
         claimed, self.due[team.team_id] = self.due[team.team_id][:batch], self.due[team.team_id][batch:]
         self.attempts.update(claimed)
-        return [Claim(conflict_id=ConflictId(one), token=1, attempt=self.attempts[one]) for one in claimed]
+        claims = [Claim(conflict_id=ConflictId(one), token=1, attempt=self.attempts[one]) for one in claimed]
+        return ClaimedCases(claims=claims, rows={one.conflict_id: CaseRows(found={}) for one in claims})
 
-    async def give_back(self, team: TeamNow, claim: Claim, next_review_at: Instant) -> None:
+    async def give_back(
+        self, team: TeamNow, claim: Claim, next_review_at: Instant, *, rest_seconds: float = 0.0
+    ) -> None:
         self.given_back_until[claim.conflict_id] = next_review_at
+        self.rests.append(rest_seconds)
         if next_review_at <= team.now:
             self.due[team.team_id].append(claim.conflict_id)
 
-    async def raise_alert(self, team: TeamNow, claim: Claim, *, alert_id: str, reason: str) -> None:
-        self.alerts.append(f"{claim.conflict_id}: {reason}")
+    async def raise_alert(
+        self,
+        team: TeamNow,
+        *,
+        alert_id: str,
+        kind: str,
+        reason: str,
+        conflict_id: ConflictId | None = None,
+        details: Mapping[str, object] | None = None,
+    ) -> None:
+        self.alerts.append(f"{kind} of {conflict_id or (details or {})['run_id']}: {reason}")
 
-    async def finish_run(self, team: TeamNow, run: RunClaim, counters: RunCounters) -> None:
+    async def finish_run(self, team: TeamNow, run: RunClaim, counters: RunCounters, *, given_up: bool = False) -> None:
         self.finished.append(counters)
+        self.given_up += given_up
 
     async def record_due_run(self, team: TeamNow, *, run_id: str, policy_version: str, counters: RunCounters) -> None:
         return None
@@ -94,19 +121,21 @@ class Looks:
     seen: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     mute: bool = False
+    outcome: Outcome = Outcome.KEEP_OPEN
+    changed: bool = False
     after: Callable[[str], None] = lambda _: None
 
-    async def alert(self, team: TeamNow, claim: Claim) -> None:
+    async def alert(self, team: TeamNow, claim: Claim, rows: CaseRows) -> None:
         self.told.append(claim.conflict_id)
         if self.mute:
             raise Refusal(Reason.STORE_UNAVAILABLE, "not now")
 
-    async def at(self, team: TeamNow, claim: Claim) -> Outcome:
+    async def at(self, team: TeamNow, claim: Claim, rows: CaseRows) -> Looked:
         self.seen.append(claim.conflict_id)
         self.after(claim.conflict_id)
         if claim.conflict_id in self.bad:
             raise self.bad[claim.conflict_id]
-        return Outcome.KEEP_OPEN
+        return Looked(outcome=self.outcome, changed=self.changed)
 
 
 async def worked_off(queue: Queue, looks: Looks) -> CollectorRegistry:
@@ -132,7 +161,8 @@ async def test_a_case_that_cannot_be_looked_at_costs_the_others_nothing(failure:
     looks = Looks(bad={"bad": failure}, mute=mute)
     registry = await worked_off(queue, looks)
     assert Counter(looks.seen) == {"bad": PACE.attempts_per_night, "good": 1, "better": 1, "best": 1}
-    assert queue.alerts == ["bad: 3 attempts failed tonight"]
+    assert queue.alerts == ["attempts_exhausted of bad: 3 attempts failed tonight"]
+    assert [rest for rest in queue.rests if rest] == [0.1, 0.2, 0.4]
     assert looks.told == ["bad"]
     assert queue.given_back_until["bad"] > NOW
     assert registry.get_sample_value("corrigenda_review_exhausted_attempts_total") == 1
@@ -162,3 +192,59 @@ async def test_a_run_that_was_told_to_stop_is_left_to_whoever_takes_it_over() ->
     await worked_off(queue, Looks(after=lambda _: queue.stop.set()))
     assert queue.due["t"] == ["c"]
     assert not queue.finished
+    assert [counters.examined for counters in queue.left] == [2]
+
+
+async def test_a_run_that_nobody_brings_to_its_end_is_given_up_and_told_of() -> None:
+    queue = Queue(due={"t": []}, runs={"t": ["run"]}, run_token=PACE.claims_per_run + 1)
+    registry = await worked_off(queue, Looks())
+    assert queue.given_up == 1
+    assert queue.alerts == ["run_given_up of run: 5 reviewers did not come to the end of a run"]
+    assert registry.get_sample_value("corrigenda_review_given_up_runs_total") == 1
+
+
+@pytest.mark.parametrize(
+    ("outcome", "changed", "counter"),
+    [
+        (Outcome.RESOLVE, True, "resolved"),
+        (Outcome.DISMISS, True, "dismissed"),
+        (Outcome.OVERDUE, True, "marked_overdue"),
+        (Outcome.OVERDUE, False, "kept"),
+        (Outcome.KEEP_OPEN, False, "kept"),
+    ],
+)
+async def test_p38_a_run_says_what_it_did_with_every_case(outcome: Outcome, changed: bool, counter: str) -> None:
+    """An overdue case that stays overdue was left as it was."""
+    queue = Queue(due={"t": ["one", "two", "three"]}, runs={"t": ["run"]})
+    await worked_off(queue, Looks(outcome=outcome, changed=changed))
+    (counters,) = queue.finished
+    assert {name: number for name, number in counters.columns().items() if number} == {"examined": 3, counter: 3}
+
+
+async def test_p38_what_another_reviewer_took_is_left_and_what_fails_is_failed() -> None:
+    lost = Refusal(Reason.LEASE_LOST, "another reviewer has claimed the case, or it has changed")
+    queue = Queue(due={"t": ["taken", "broken", "good"]}, runs={"t": ["run"]})
+    registry = await worked_off(queue, Looks(bad={"taken": lost, "broken": KeyError("a row that is not there")}))
+    (counters,) = queue.finished
+    assert counters.left == 1
+    assert counters.kept == 1
+    assert counters.failed == PACE.attempts_per_night
+    assert counters.examined == counters.left + counters.kept + counters.failed
+    assert registry.get_sample_value("corrigenda_review_lost_leases_total") == 1
+
+
+async def test_a_team_with_much_to_do_keeps_no_other_team_waiting() -> None:
+    """While one look takes long, other teams are due, reviewed and done."""
+    small_is_done, looked = asyncio.Event(), []
+
+    class Slow(Looks):
+        async def at(self, team: TeamNow, claim: Claim, rows: CaseRows) -> Looked:
+            if team.team_id == "large":
+                await asyncio.wait_for(small_is_done.wait(), 30)
+            looked.append(claim.conflict_id)
+            if team.team_id == "small":
+                small_is_done.set()
+            return await Looks.at(self, team, claim, rows)
+
+    await worked_off(Queue(due={"large": ["a", "b", "c"], "small": ["d"]}), Slow())
+    assert looked == ["d", "a", "b", "c"]

@@ -1,19 +1,41 @@
 """The settings: names, defaults, bounds, and that no secret shows."""
 
+from pathlib import Path
+
 import pytest
 from corrigenda_core.config import (
     EmbedderChoice,
     EmbedderSettings,
+    ExtractorSettings,
+    JudgeSettings,
     LogFormat,
+    ModelServiceSettings,
     ProcessSettings,
     ServerSettings,
     VerifierSettings,
 )
 from pydantic import SecretStr, ValidationError
 
-CLASSES = [ProcessSettings, ServerSettings, EmbedderSettings, VerifierSettings]
+CLASSES = [
+    ProcessSettings,
+    ServerSettings,
+    ModelServiceSettings,
+    EmbedderSettings,
+    VerifierSettings,
+    ExtractorSettings,
+    JudgeSettings,
+]
 # Figures whose unit is what the name counts, not something that a suffix could say.
-COUNTS = {"database_connections", "embedder_threads", "verifier_retries", "trace_sample_ratio"}
+COUNTS = {
+    "database_connections",
+    "embedder_threads",
+    "embedder_dimensions",
+    "model_service_max_calls",
+    "verifier_retries",
+    "extractor_retries",
+    "judge_retries",
+    "trace_sample_ratio",
+}
 REQUIRED = {
     "CORRIGENDA_DATABASE_URL": "postgresql://corrigenda_ingest:hunter2@127.0.0.1/corrigenda",
     "CORRIGENDA_KEY_PEPPER": "p" * 32,
@@ -103,3 +125,49 @@ def test_no_secret_shows(environment: pytest.MonkeyPatch) -> None:
     for secret in ("hunter2", "p" * 32, "t" * 32):
         assert secret not in shown
     assert isinstance(ServerSettings().key_pepper, SecretStr)
+
+
+PROVIDERS = [EmbedderSettings, VerifierSettings, ExtractorSettings, JudgeSettings]
+
+
+@pytest.mark.parametrize("settings", PROVIDERS)
+def test_a_provider_of_a_service_names_its_model(
+    environment: pytest.MonkeyPatch, settings: type[ModelServiceSettings]
+) -> None:
+    name = f"CORRIGENDA_{settings.__name__.removesuffix('Settings').upper()}"
+    environment.setenv(name, "openai")
+    with pytest.raises(ValidationError, match=f"{name}_MODEL"):
+        settings()
+    environment.setenv(f"{name}_MODEL", "m-1")
+    with pytest.raises(ValueError, match="CORRIGENDA_MODEL_SERVICE_URL"):
+        settings().model_service(timeout_seconds=1.0)
+    environment.setenv("CORRIGENDA_MODEL_SERVICE_URL", "http://127.0.0.1:11434/v1")
+    service = settings().model_service(timeout_seconds=1.0)
+    assert (service.url, service.key, service.timeout_seconds) == ("http://127.0.0.1:11434/v1", "", 1.0)
+
+
+def test_the_key_of_a_service_comes_from_the_environment_or_from_a_file(
+    environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    environment.setenv("CORRIGENDA_MODEL_SERVICE_URL", "https://models.internal/v1")
+    environment.setenv("CORRIGENDA_MODEL_SERVICE_KEY", "hunter2")
+    service = ModelServiceSettings().model_service(timeout_seconds=1.0)
+    assert service.key == "hunter2"
+    assert "hunter2" not in f"{service!r} {ModelServiceSettings()!r}"
+    (tmp_path / "key").write_text("hunter3\n")
+    environment.setenv("CORRIGENDA_MODEL_SERVICE_KEY_FILE", str(tmp_path / "key"))
+    with pytest.raises(ValueError, match="exclude each other"):
+        ModelServiceSettings().model_service(timeout_seconds=1.0)
+    environment.delenv("CORRIGENDA_MODEL_SERVICE_KEY")
+    assert ModelServiceSettings().model_service(timeout_seconds=1.0).key == "hunter3"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["models.internal/v1", "ftp://models.internal", "https://user:hunter2@models.internal/v1", "https://a/b?key=c"],
+)
+def test_the_url_of_a_service_holds_no_secret(environment: pytest.MonkeyPatch, url: str) -> None:
+    environment.setenv("CORRIGENDA_MODEL_SERVICE_URL", url)
+    with pytest.raises(ValidationError) as refused:
+        ModelServiceSettings()
+    assert "hunter2" not in str(refused.value)

@@ -10,6 +10,7 @@ from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.evidence import Authority, SupportDecision, SupportDecisionKind
 from corrigenda_core.domain.ids import FragmentId, ProfileId
 from corrigenda_core.domain.relationships import Tier
+from corrigenda_core.domain.sources import RetiredFragment
 from corrigenda_core.policy.support_switches import plan_fragment_retirement, plan_support_switches
 from corrigenda_core.testing.owner_slot import OwnerSlot
 from corrigenda_core.testing.slots import predicate
@@ -29,8 +30,8 @@ def fragment_of(slot: OwnerSlot, name: str) -> FragmentId:
 
 
 def retire(slot: OwnerSlot, *names: str) -> Changes:
-    gone = {fragment_of(slot, name) for name in names}
-    return slot.commit(plan_fragment_retirement(slot.view, slot.context(), gone, "revision_superseded"))
+    gone = [RetiredFragment(fragment_id=fragment_of(slot, name)) for name in names]
+    return slot.commit(plan_fragment_retirement(slot.view, slot.context(), gone))
 
 
 @pytest.mark.rule("R4.2", "R4.3")
@@ -70,10 +71,19 @@ def test_every_owner_who_stands_on_the_text_is_told_and_the_case_follows() -> No
 
 def test_a_text_that_supports_nothing_here_changes_nothing() -> None:
     slot = slot_of("x 1 Mar")
-    assert plan_fragment_retirement(slot.view, slot.context(), {FragmentId("elsewhere")}, "why") == Changes()
+    elsewhere = RetiredFragment(fragment_id=FragmentId("elsewhere"))
+    assert plan_fragment_retirement(slot.view, slot.context(), [elsewhere]) == Changes()
     retire(slot, "s0")
-    again = plan_fragment_retirement(slot.view, slot.context(), {fragment_of(slot, "s0")}, "why")
-    assert again == Changes()
+    assert retire(slot, "s0") == Changes()
+
+
+@pytest.mark.rule("R2.9")
+def test_what_its_author_has_replaced_says_so() -> None:
+    slot = slot_of("x 1 Mar")
+    replaced = RetiredFragment(fragment_id=fragment_of(slot, "s0"), superseded_by=FragmentId("new"))
+    changes = slot.commit(plan_fragment_retirement(slot.view, slot.context(), [replaced]))
+    assert [decision.reason for decision in changes.support_decisions] == ["superseded_by_author"]
+    assert [transition.reason for transition in changes.transitions] == ["superseded_by_author"]
 
 
 @pytest.mark.rule("R2.3", "R4.2")

@@ -200,6 +200,9 @@ def resize(items: Any, count: int) -> None:
         items.clear()
         items.update({f"key{index}": "value" for index in range(count)})
         return
+    if not items:
+        # A part of a choice that the filled request did not make.
+        fill(items.add())
     first = copy.deepcopy(items[0])
     del items[:]
     items.extend([first] * count)

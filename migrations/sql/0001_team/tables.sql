@@ -21,6 +21,8 @@ CREATE TABLE teams (
     CONSTRAINT teams_version_check CHECK (version >= 1)
 );
 
+CREATE INDEX teams_driven_idx ON teams (team_id) WHERE clock_mode = 'driven';
+COMMENT ON INDEX teams_driven_idx IS 'teams whose time does not move by itself: each is asked whether it is due';
 COMMENT ON TABLE teams IS 'One isolation boundary with its policy.';
 COMMENT ON COLUMN teams.review_start_minute IS 'local minute of the day at which the nightly run starts';
 COMMENT ON COLUMN teams.time_zone IS 'IANA name';

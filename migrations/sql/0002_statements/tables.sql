@@ -151,6 +151,7 @@ CREATE TABLE observations (
     predicate_phrase TEXT NOT NULL,
     object_ref TEXT,
     object_phrase TEXT NOT NULL,
+    mentions JSONB NOT NULL,
     subject_id UUID,
     object_entity_id UUID,
     predicate TEXT,
@@ -199,6 +200,7 @@ COMMENT ON TABLE observations IS 'What a submission said: immutable, whatever is
 COMMENT ON COLUMN observations.proposal_id IS 'the caller''s own name of the proposed relationship';
 COMMENT ON COLUMN observations.ordinal IS 'place in its submission, from 0';
 COMMENT ON COLUMN observations.object_phrase IS 'name of the object, or the value as written';
+COMMENT ON COLUMN observations.mentions IS 'its entities as named: [{ref, name, kind, aliases, context}], the subject first';
 COMMENT ON COLUMN observations.subject_id IS 'NULL while nobody knows which entity is meant; so with the next two';
 COMMENT ON COLUMN observations.scope IS 'normal form';
 COMMENT ON COLUMN observations.stated_from IS '-infinity: not stated';

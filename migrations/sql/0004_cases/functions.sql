@@ -176,40 +176,112 @@ FOR EACH ROW EXECUTE FUNCTION keep_claim_forward();
 CREATE TRIGGER review_runs_claim_forward BEFORE UPDATE ON review_runs
 FOR EACH ROW EXECUTE FUNCTION keep_claim_forward();
 
+CREATE FUNCTION keep_lease_clock() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    SELECT t.clock_mode = 'driven' INTO NEW.on_driven_clock FROM public.teams AS t WHERE t.team_id = NEW.team_id;
+    RETURN NEW;
+END
+$$;
+
+COMMENT ON FUNCTION keep_lease_clock() IS 'Trigger of case_lease: a new lease says which clock its times are told by.';
+
+CREATE TRIGGER case_lease_clock BEFORE INSERT ON case_lease
+FOR EACH ROW EXECUTE FUNCTION keep_lease_clock();
+
+CREATE FUNCTION move_leases_to_real_time() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    UPDATE public.case_lease AS l SET on_driven_clock = false WHERE l.team_id = NEW.team_id AND l.on_driven_clock;
+    RETURN NULL;
+END
+$$;
+
+COMMENT ON FUNCTION move_leases_to_real_time() IS
+'Trigger of teams: once a team is open, its leases are told by real time.';
+
+CREATE TRIGGER teams_leases_open AFTER UPDATE OF clock_mode ON teams
+FOR EACH ROW WHEN (OLD.clock_mode = 'driven' AND NEW.clock_mode = 'open')
+EXECUTE FUNCTION move_leases_to_real_time();
+
 CREATE FUNCTION due_teams(p_limit integer) RETURNS SETOF uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-    SELECT t.team_id
-    FROM public.teams AS t
-    JOIN public.team_clock AS c ON c.team_id = t.team_id
-    CROSS JOIN LATERAL (
-        -- Team time: a driven clock does not move by itself, an open one is real time.
-        SELECT greatest(c.closed_at, coalesce(t.driven_now, statement_timestamp())) AS team_now
-    ) AS n
-    CROSS JOIN LATERAL (
+    SELECT d.team_id
+    FROM (
+        -- Open teams: the one index that asks by time alone. Forty cases a team are a round's work, and what is left
+        -- over waits for the next poll: the oldest come first.
         (
-            SELECT l.next_review_at AS due_at
+            SELECT l.team_id, l.next_review_at AS due_at
             FROM public.case_lease AS l
-            WHERE l.team_id = t.team_id
-                AND l.next_review_at <= n.team_now
+            WHERE NOT l.on_driven_clock
+                AND l.next_review_at < 'infinity'
+                AND l.next_review_at <= statement_timestamp()
                 AND l.lease_expires_at <= statement_timestamp()
-            ORDER BY l.next_review_at
-            LIMIT 1
+            ORDER BY l.next_review_at, l.team_id
+            LIMIT 40 * p_limit
         )
         UNION ALL
+        -- Driven teams: each has a time of its own, which does not move by itself, and they are few.
         (
-            SELECT r.requested_at AS due_at
+            SELECT t.team_id, first.next_review_at
+            FROM public.teams AS t
+            JOIN public.team_clock AS c ON c.team_id = t.team_id
+            CROSS JOIN LATERAL (
+                SELECT l.next_review_at
+                FROM public.case_lease AS l
+                WHERE l.team_id = t.team_id
+                    AND l.next_review_at <= greatest(c.closed_at, t.driven_now)
+                    AND l.lease_expires_at <= statement_timestamp()
+                ORDER BY l.next_review_at
+                LIMIT 1
+            ) AS first
+            WHERE t.clock_mode = 'driven'
+        )
+        UNION ALL
+        -- Runs that wait or were left: the partial index holds nothing else.
+        (
+            SELECT r.team_id, r.requested_at
             FROM public.review_runs AS r
-            WHERE r.team_id = t.team_id
-                AND r.status IN ('queued', 'running')
-                AND r.lease_expires_at <= statement_timestamp()
-            ORDER BY r.requested_at
-            LIMIT 1
+            WHERE r.status IN ('queued', 'running') AND r.lease_expires_at <= statement_timestamp()
         )
     ) AS d
-    GROUP BY t.team_id
-    ORDER BY min(d.due_at), t.team_id
+    GROUP BY d.team_id
+    ORDER BY min(d.due_at), d.team_id
     LIMIT p_limit
 $$;
 
 COMMENT ON FUNCTION due_teams(integer) IS
 'Teams with a case or a run that nobody holds and whose time has come on the team''s clock, the longest waiting first.';
+
+CREATE FUNCTION review_gauges()
+RETURNS TABLE (gauge text, state text, number bigint, oldest_seconds double precision)
+LANGUAGE sql STABLE SECURITY DEFINER ROWS 6 SET search_path = pg_catalog, public, pg_temp AS $$
+    WITH clocks AS MATERIALIZED (
+        SELECT t.team_id, greatest(c.closed_at, coalesce(t.driven_now, statement_timestamp())) AS team_now
+        FROM public.teams AS t
+        JOIN public.team_clock AS c ON c.team_id = t.team_id
+    )
+    SELECT 'cases', k.status, count(*), extract(epoch FROM max(n.team_now - k.opened_at))
+    FROM public.conflict_cases AS k
+    JOIN clocks AS n ON n.team_id = k.team_id
+    WHERE k.status IN ('open', 'overdue')
+    GROUP BY k.status
+    UNION ALL
+    SELECT 'leases', s.state, count(*), extract(epoch FROM max(s.team_now - s.next_review_at))
+    FROM (
+        SELECT l.next_review_at, n.team_now,
+            CASE
+                WHEN l.lease_expires_at > statement_timestamp() THEN 'held'
+                WHEN l.lease_expires_at > '-infinity' THEN 'abandoned'
+                WHEN l.next_review_at <= n.team_now THEN 'due'
+                ELSE 'waiting'
+            END AS state
+        FROM public.case_lease AS l
+        JOIN clocks AS n ON n.team_id = l.team_id
+        WHERE l.next_review_at < 'infinity'
+    ) AS s
+    GROUP BY s.state
+$$;
+
+COMMENT ON FUNCTION review_gauges() IS
+'Numbers over all teams, and no id: live cases and their greatest age, leases by state and the longest time overdue.';

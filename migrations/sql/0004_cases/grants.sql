@@ -35,7 +35,9 @@ CREATE POLICY definer_polls ON teams FOR SELECT TO corrigenda_definer USING (tru
 CREATE POLICY definer_polls ON team_clock FOR SELECT TO corrigenda_definer USING (true);
 CREATE POLICY definer_polls ON case_lease FOR SELECT TO corrigenda_definer USING (true);
 CREATE POLICY definer_polls ON review_runs FOR SELECT TO corrigenda_definer USING (true);
-GRANT SELECT (team_id, next_review_at, lease_expires_at) ON case_lease TO corrigenda_definer;
+CREATE POLICY definer_polls ON conflict_cases FOR SELECT TO corrigenda_definer USING (true);
+GRANT SELECT (team_id, next_review_at, lease_expires_at, on_driven_clock) ON case_lease TO corrigenda_definer;
+GRANT SELECT (team_id, status, opened_at) ON conflict_cases TO corrigenda_definer;
 GRANT SELECT (team_id, status, requested_at, lease_expires_at) ON review_runs TO corrigenda_definer;
 
 REVOKE EXECUTE ON FUNCTION keep_conflict_cases_history() FROM PUBLIC;
@@ -43,9 +45,13 @@ REVOKE EXECUTE ON FUNCTION keep_case_positions_history() FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION keep_case_members_history() FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION keep_case_lifecycle() FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION keep_claim_forward() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION keep_lease_clock() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION move_leases_to_real_time() FROM PUBLIC;
 
 REVOKE EXECUTE ON FUNCTION due_teams(integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION due_teams(integer) TO corrigenda_reviewer;
+REVOKE EXECUTE ON FUNCTION review_gauges() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION due_teams(integer), review_gauges() TO corrigenda_reviewer;
 GRANT CREATE ON SCHEMA public TO corrigenda_definer;
 ALTER FUNCTION due_teams(integer) OWNER TO corrigenda_definer;
+ALTER FUNCTION review_gauges() OWNER TO corrigenda_definer;
 REVOKE CREATE ON SCHEMA public FROM corrigenda_definer;

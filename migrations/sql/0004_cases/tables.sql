@@ -183,7 +183,7 @@ COMMENT ON INDEX review_runs_requested_at_idx IS 'the list of runs by age, paged
 CREATE INDEX review_runs_requested_by_idx ON review_runs (team_id, requested_by) WHERE requested_by IS NOT NULL;
 COMMENT ON INDEX review_runs_requested_by_idx IS 'runs that a profile asked for; foreign key to profiles';
 CREATE INDEX review_runs_waiting_idx ON review_runs (team_id, requested_at, run_id) WHERE status IN ('queued', 'running');
-COMMENT ON INDEX review_runs_waiting_idx IS 'runs to claim, oldest first; whether a team is due';
+COMMENT ON INDEX review_runs_waiting_idx IS 'runs to claim, oldest first; which teams have one';
 COMMENT ON TABLE review_runs IS 'One run of the reviewer over the cases of a team.';
 COMMENT ON COLUMN review_runs.requested_by IS 'the profile that asked for it';
 COMMENT ON COLUMN review_runs.local_date IS 'the team''s date of a nightly run';
@@ -306,6 +306,7 @@ CREATE TABLE case_lease (
     attempts INTEGER NOT NULL,
     attempts_date DATE,
     last_evaluated_at TIMESTAMP WITH TIME ZONE,
+    on_driven_clock BOOLEAN NOT NULL,
     CONSTRAINT case_lease_pkey PRIMARY KEY (team_id, conflict_id),
     CONSTRAINT case_lease_claim_token_check CHECK (claim_token >= 0),
     CONSTRAINT case_lease_attempts_check CHECK (attempts >= 0),
@@ -313,13 +314,16 @@ CREATE TABLE case_lease (
 );
 
 CREATE INDEX case_lease_next_review_at_idx ON case_lease (team_id, next_review_at, conflict_id);
-COMMENT ON INDEX case_lease_next_review_at_idx IS 'due cases in claim order; whether a team is due';
+COMMENT ON INDEX case_lease_next_review_at_idx IS 'due cases in claim order; whether a driven team is due';
+CREATE INDEX case_lease_due_idx ON case_lease (next_review_at, team_id) WHERE NOT on_driven_clock AND next_review_at < 'infinity';
+COMMENT ON INDEX case_lease_due_idx IS 'which open teams are due';
 COMMENT ON TABLE case_lease IS 'When a case is looked at next, and who holds it: a claim is not a revision.';
 COMMENT ON COLUMN case_lease.next_review_at IS 'team time; infinity once the case is closed';
 COMMENT ON COLUMN case_lease.claim_token IS 'fencing token: rises with every claim';
 COMMENT ON COLUMN case_lease.lease_expires_at IS 'real time; -infinity: not leased';
 COMMENT ON COLUMN case_lease.attempts IS 'of the night attempts_date';
 COMMENT ON COLUMN case_lease.last_evaluated_at IS 'team time';
+COMMENT ON COLUMN case_lease.on_driven_clock IS 'whether the team''s time is a driven one; set by triggers';
 
 ALTER TABLE case_events ADD CONSTRAINT case_events_team_id_conflict_id_fkey FOREIGN KEY(team_id, conflict_id) REFERENCES conflict_cases (team_id, conflict_id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE case_members ADD CONSTRAINT case_members_team_id_conflict_id_position_id_fkey FOREIGN KEY(team_id, conflict_id, position_id) REFERENCES case_positions (team_id, conflict_id, position_id) DEFERRABLE INITIALLY DEFERRED;

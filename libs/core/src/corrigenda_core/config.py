@@ -7,15 +7,21 @@ that role's password. A service puts its settings together from the classes here
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Self
 
-from pydantic import AliasChoices, Field, SecretStr, StringConstraints
+from pydantic import AliasChoices, Field, FilePath, SecretStr, StringConstraints, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from corrigenda_core.providers.remote.service import Service
 
 # A key shorter than this could be guessed.
 MIN_SECRET_CODE_POINTS = 32
 
 Secret = Annotated[SecretStr, Field(min_length=MIN_SECRET_CODE_POINTS)]
+# No password in a URL: it would be shown wherever the URL is.
+ServiceUrl = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$", max_length=512)]
+ModelName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:/+-]*$", max_length=96)]
 Address = Annotated[str, StringConstraints(pattern=r"^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}$")]
 
 
@@ -40,24 +46,28 @@ class EmbedderChoice(StrEnum):
 
     MINILM = "minilm"
     HASHING = "hashing"
+    OPENAI = "openai"
 
 
 class VerifierChoice(StrEnum):
     """The verifiers to choose from."""
 
     LOCAL = "local"
+    OPENAI = "openai"
 
 
 class ExtractorChoice(StrEnum):
     """The extractors to choose from."""
 
     LOCAL = "local"
+    OPENAI = "openai"
 
 
 class JudgeChoice(StrEnum):
     """The judges to choose from."""
 
     LOCAL = "local"
+    OPENAI = "openai"
 
 
 class ObservedSettings(BaseSettings):
@@ -120,26 +130,94 @@ class ServerSettings(ProcessSettings):
     )
 
 
-class EmbedderSettings(BaseSettings):
+class ModelServiceSettings(BaseSettings):
+    """The OpenAI-compatible service that the providers use which are set to ``openai``."""
+
+    model_config = ProcessSettings.model_config
+
+    model_service_url: ServiceUrl | None = Field(
+        default=None,
+        description="Base URL of an OpenAI-compatible service, such as https://models.internal/v1. Default: none.",
+    )
+    model_service_key: SecretStr | None = Field(default=None, description="The key of that service. Default: none.")
+    model_service_key_file: FilePath | None = Field(
+        default=None, description="A file that holds the key of that service. Default: none."
+    )
+    model_service_max_calls: int = Field(
+        default=8, ge=1, le=256, description="How many calls this process has under way at that service at once."
+    )
+
+    def model_service(self, *, timeout_seconds: float) -> Service:
+        """The service.
+
+        Raises:
+            ValueError: there is none, or its key is given twice.
+        """
+        if self.model_service_url is None:
+            raise ValueError("CORRIGENDA_MODEL_SERVICE_URL must name the service of a provider that is set to openai")
+        return Service(
+            url=self.model_service_url,
+            key=_secret(self.model_service_key, self.model_service_key_file, "CORRIGENDA_MODEL_SERVICE_KEY"),
+            timeout_seconds=timeout_seconds,
+            max_calls=self.model_service_max_calls,
+        )
+
+
+def _secret(value: SecretStr | None, file: Path | None, name: str) -> str:
+    """A secret that stands in the environment or in a file, or empty."""
+    if value is not None and file is not None:
+        raise ValueError(f"{name} and {name}_FILE exclude each other")
+    if file is not None:
+        return file.read_text("utf-8").strip()
+    return "" if value is None else value.get_secret_value()
+
+
+def _require_model(choice: StrEnum, model: str, name: str) -> None:
+    if choice.value == "openai" and not model:
+        raise ValueError(f"{name} must name the model of a provider that is set to openai")
+
+
+class EmbedderSettings(ModelServiceSettings):
     """Which embedder a process uses."""
 
     model_config = ProcessSettings.model_config
 
     embedder: EmbedderChoice = Field(
-        default=EmbedderChoice.MINILM, description="What turns text into vectors: minilm, or hashing for tests."
+        default=EmbedderChoice.MINILM,
+        description="What turns text into vectors: minilm, openai (a service), or hashing for tests.",
     )
     embedder_threads: int = Field(
         default=1, ge=1, le=2, description="Threads that the local embedding model computes with."
     )
+    embedder_model: ModelName = Field(default="", description="The model of an embedder that is set to openai.")
+    embedder_revision: ModelName = Field(
+        default="1",
+        description="What you call this version of that model. Change it when the service serves another one under the "
+        "same name: vectors of two versions are never compared.",
+    )
+    embedder_dimensions: int = Field(
+        default=384, ge=1, le=384, description="The length of that model's vectors, at most 384."
+    )
+    embedder_shortens: bool = Field(
+        default=False, description="Whether that service is asked to shorten its vectors to this length."
+    )
+    embedder_timeout_seconds: float = Field(
+        default=10.0, gt=0.0, le=120.0, description="How long one call of that service may take."
+    )
+
+    @model_validator(mode="after")
+    def _names_embedder_model(self) -> Self:
+        _require_model(self.embedder, self.embedder_model, "CORRIGENDA_EMBEDDER_MODEL")
+        return self
 
 
-class VerifierSettings(BaseSettings):
+class VerifierSettings(ModelServiceSettings):
     """Which verifier a process uses."""
 
     model_config = ProcessSettings.model_config
 
     verifier: VerifierChoice = Field(
-        default=VerifierChoice.LOCAL, description="What reads evidence: local (by rule, no model)."
+        default=VerifierChoice.LOCAL, description="What reads evidence: local (by rule), or openai (a service)."
     )
     verifier_timeout_seconds: float = Field(
         default=20.0, gt=0.0, le=120.0, description="How long one call of the verifier may take."
@@ -147,16 +225,22 @@ class VerifierSettings(BaseSettings):
     verifier_retries: int = Field(
         default=3, ge=0, le=3, description="How often the verifier is asked again after an unusable answer."
     )
+    verifier_model: ModelName = Field(default="", description="The model of a verifier that is set to openai.")
+
+    @model_validator(mode="after")
+    def _names_verifier_model(self) -> Self:
+        _require_model(self.verifier, self.verifier_model, "CORRIGENDA_VERIFIER_MODEL")
+        return self
 
 
-class ExtractorSettings(BaseSettings):
+class ExtractorSettings(ModelServiceSettings):
     """Which extractor a process uses."""
 
     model_config = ProcessSettings.model_config
 
     extractor: ExtractorChoice = Field(
         default=ExtractorChoice.LOCAL,
-        description="What proposes what evidence says if its author does not: local (by rule, no model).",
+        description="What proposes what evidence says if its author does not: local (by rule), or openai (a service).",
     )
     extractor_timeout_seconds: float = Field(
         default=10.0, gt=0.0, le=120.0, description="How long one call of the extractor may take."
@@ -164,15 +248,22 @@ class ExtractorSettings(BaseSettings):
     extractor_retries: int = Field(
         default=1, ge=0, le=3, description="How often the extractor is asked again after an unusable answer."
     )
+    extractor_model: ModelName = Field(default="", description="The model of a extractor that is set to openai.")
+
+    @model_validator(mode="after")
+    def _names_extractor_model(self) -> Self:
+        _require_model(self.extractor, self.extractor_model, "CORRIGENDA_EXTRACTOR_MODEL")
+        return self
 
 
-class JudgeSettings(BaseSettings):
+class JudgeSettings(ModelServiceSettings):
     """Which judge a process uses."""
 
     model_config = ProcessSettings.model_config
 
     judge: JudgeChoice = Field(
-        default=JudgeChoice.LOCAL, description="What judges pairs of an owner's statements: local (by rule, no model)."
+        default=JudgeChoice.LOCAL,
+        description="What judges pairs of an owner's statements: local (by rule), or openai (a service).",
     )
     judge_timeout_seconds: float = Field(
         default=20.0, gt=0.0, le=120.0, description="How long one call of the judge may take."
@@ -180,3 +271,9 @@ class JudgeSettings(BaseSettings):
     judge_retries: int = Field(
         default=2, ge=0, le=3, description="How often the judge is asked again after an unusable answer."
     )
+    judge_model: ModelName = Field(default="", description="The model of a judge that is set to openai.")
+
+    @model_validator(mode="after")
+    def _names_judge_model(self) -> Self:
+        _require_model(self.judge, self.judge_model, "CORRIGENDA_JUDGE_MODEL")
+        return self

@@ -12,20 +12,23 @@ import re
 import sys
 import threading
 import traceback
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+from socketserver import ThreadingMixIn
 from types import TracebackType
 from typing import Any, TextIO
 from uuid import UUID
-from wsgiref.simple_server import WSGIServer
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+from wsgiref.types import StartResponse, WSGIApplication
 
 import structlog
 from opentelemetry import trace
-from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, start_http_server
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, make_wsgi_app
 
 from corrigenda_core.config import LogFormat, LogLevel
+from corrigenda_core.process_health import ProcessHealth
 
 EventDict = MutableMapping[str, Any]
 
@@ -214,12 +217,39 @@ class MetricsEndpoint:
         self.thread.join()
 
 
-def serve_metrics(address: str, registry: CollectorRegistry) -> MetricsEndpoint:
+def serve_metrics(address: str, registry: CollectorRegistry, health: ProcessHealth | None = None) -> MetricsEndpoint:
     """Serves the registry over HTTP at ``host:port`` on a thread of its own; port 0 lets the system choose.
+
+    ``/healthz`` answers 200 while ``health`` says that the process does its work, else 503.
 
     Raises:
         OSError: the address is taken or does not exist.
     """
     host, _, port = address.rpartition(":")
-    server, thread = start_http_server(int(port), addr=host.strip("[]"), registry=registry)
+    health = health or ProcessHealth()
+    metrics: WSGIApplication = make_wsgi_app(registry)
+
+    def application(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        if environ.get("PATH_INFO") != "/healthz":
+            return metrics(environ, start_response)
+        status = "200 OK" if health.is_healthy else "503 Service Unavailable"
+        start_response(status, [("Content-Type", "text/plain; charset=utf-8")])
+        return [f"silent for {health.silent_seconds:.1f} s\n".encode()]
+
+    server = make_server(host.strip("[]"), int(port), application, _ThreadingServer, handler_class=_SilentHandler)
+    thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
+    thread.start()
     return MetricsEndpoint(port=server.server_port, server=server, thread=thread)
+
+
+class _ThreadingServer(ThreadingMixIn, WSGIServer):
+    """A probe does not wait for a scrape that somebody reads slowly."""
+
+    daemon_threads = True
+
+
+class _SilentHandler(WSGIRequestHandler):
+    """Probes and scrapes are no events."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Logs nothing."""

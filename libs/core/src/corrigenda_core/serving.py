@@ -25,6 +25,7 @@ from corrigenda_core.persistence.read_transaction import ReadRunner
 from corrigenda_core.persistence.transaction import TransactionRunner
 from corrigenda_core.policy.authorization import may_call_method
 from corrigenda_core.process import announce_ready, stop_event
+from corrigenda_core.process_health import ProcessHealth
 from corrigenda_core.rpc.interceptors import CallGate
 from corrigenda_core.rpc.methods import methods_of
 from corrigenda_core.rpc.metrics import CallMetrics
@@ -55,6 +56,7 @@ class Foundation:
     reader: ReadRunner
     runner: TransactionRunner
     registry: CollectorRegistry
+    health: ProcessHealth
     new_ids: Callable[[], IdRange]
     now: Callable[[], Instant]
 
@@ -73,7 +75,8 @@ async def open_foundation(settings: ProcessSettings, name: str) -> AsyncIterator
     configure_logging(level=settings.log_level, format=settings.log_format, process=name)
     tracing = open_tracing(process=name, otlp_endpoint=settings.otlp_endpoint, sample_ratio=settings.trace_sample_ratio)
     registry = make_registry()
-    metrics = None if settings.metrics_listen is None else serve_metrics(settings.metrics_listen, registry)
+    health = ProcessHealth()
+    metrics = None if settings.metrics_listen is None else serve_metrics(settings.metrics_listen, registry, health)
     database = Database(
         settings.database_url.get_secret_value(),
         settings=PoolSettings(max_connections=settings.database_connections),
@@ -87,6 +90,7 @@ async def open_foundation(settings: ProcessSettings, name: str) -> AsyncIterator
                 reader=ReadRunner(database),
                 runner=TransactionRunner(database, failpoints=failpoints_from_environment()),
                 registry=registry,
+                health=health,
                 new_ids=new_ids,
                 now=now,
             )

@@ -63,7 +63,7 @@ class Batch:
 def _goes_alone(prepared: PreparedSubmission) -> bool:
     return (
         prepared.given.resolution_context is not None
-        or any(one.given.source_key is not None for one in prepared.evidence)
+        or any(one.given.source_key is not None or one.given.supersedes_fragment_ids for one in prepared.evidence)
         or any(
             one.given.conflict_context is not None or one.given.correction_target is not None
             for one in prepared.relationships

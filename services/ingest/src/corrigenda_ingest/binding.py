@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from corrigenda_core.domain.entities import Mention
 from corrigenda_core.domain.errors import Reason, Refusal
@@ -10,9 +10,10 @@ from corrigenda_core.domain.ids import EntityId, IdRange, IngestId, ItemId, Prof
 from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
 from corrigenda_core.domain.objects import EntityObject, Object
 from corrigenda_core.domain.predicates import Predicate, PredicateLifecycle
-from corrigenda_core.domain.submissions import EntityRef, ProposedValue
+from corrigenda_core.domain.submissions import EntityRef, ProposedEntity, ProposedValue
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
+from corrigenda_core.persistence.question_store import kept_mentions
 from corrigenda_core.policy.identity import IdentityQuestion, NewEntity, ReusedEntity, decide_identities
 from corrigenda_core.policy.normalisation import decide_value
 
@@ -40,7 +41,8 @@ def bound_entities(
         new_id = ids.nth(number)
         item = None
         if isinstance(decision, IdentityQuestion):
-            item = _question(decision, ItemId(new_id), owner_id=owner_id, ingest_id=ingest_id, at=at)
+            asked = [one for one in prepared.given.entities if one.ref in decision.refs]
+            item = _question(decision, asked, ItemId(new_id), owner_id=owner_id, ingest_id=ingest_id, at=at)
         for ref in decision.refs:
             answers[ref] = _answer(mentions[ref], written[ref], decision, facts, EntityId(new_id), item)
     return tuple(answers[mention.ref] for mention in prepared.mentions)
@@ -67,7 +69,13 @@ def _answer(
 
 
 def _question(
-    decision: IdentityQuestion, item_id: ItemId, *, owner_id: ProfileId, ingest_id: IngestId, at: Instant
+    decision: IdentityQuestion,
+    mentions: Sequence[ProposedEntity],
+    item_id: ItemId,
+    *,
+    owner_id: ProfileId,
+    ingest_id: IngestId,
+    at: Instant,
 ) -> ReviewItem:
     return ReviewItem(
         item_id=item_id,
@@ -77,7 +85,7 @@ def _question(
         owner_id=owner_id,
         reason=decision.reason.value,
         ingest_id=ingest_id,
-        details=(("mention_refs", " ".join(decision.refs)), ("candidates", " ".join(decision.candidates))),
+        details=(("candidates", " ".join(decision.candidates)), ("mentions", kept_mentions(mentions))),
         opened_at=at,
     )
 

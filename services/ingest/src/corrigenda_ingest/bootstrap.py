@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
 from corrigenda.admin.v1 import admin_service_pb2, admin_service_pb2_grpc
 from corrigenda.ingest.v1 import ingest_service_pb2, ingest_service_pb2_grpc
 from corrigenda_core.deciding import OwnerDecisions
 from corrigenda_core.policy.time_words import decide_time_bounds
-from corrigenda_core.providers.selection import make_verifier
+from corrigenda_core.providers.extraction_validation import ValidatedExtractor
+from corrigenda_core.providers.selection import make_extractor, make_verifier
+from corrigenda_core.providers.validation import ValidatedVerifier
 from corrigenda_core.rpc.server import ServiceBinding
 from corrigenda_core.security.caller_cache import Authenticator
 from corrigenda_core.serving import Foundation, make_authenticator, open_foundation, page_tokens, serve
@@ -14,6 +20,7 @@ from corrigenda_core.serving import Foundation, make_authenticator, open_foundat
 from corrigenda_ingest.config import IngestSettings
 from corrigenda_ingest.handlers import AdminHandlers, IngestHandlers
 from corrigenda_ingest.outside import OutsideLook
+from corrigenda_ingest.proposing import Proposer
 from corrigenda_ingest.use_cases.administration import Administration
 from corrigenda_ingest.use_cases.forget import Forget
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
@@ -28,17 +35,42 @@ from corrigenda_ingest.use_cases.register_source import RegisterSource
 from corrigenda_ingest.use_cases.remember import Remember
 from corrigenda_ingest.use_cases.remember_many import RememberMany
 from corrigenda_ingest.use_cases.remember_stream import RememberStream
+from corrigenda_ingest.use_cases.resolve_placement import ResolvePlacement
 from corrigenda_ingest.use_cases.teams import Teams
 from corrigenda_ingest.verification_tokens import VerificationTokens
 
 
-def bindings(foundation: Foundation, settings: IngestSettings, authenticator: Authenticator) -> list[ServiceBinding]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """What reads evidence."""
+
+    verifier: ValidatedVerifier
+    extractor: ValidatedExtractor
+
+
+@asynccontextmanager
+async def open_models(settings: IngestSettings) -> AsyncIterator[Models]:
+    """Makes them and releases them again."""
+    models = Models(
+        verifier=make_verifier(settings, decide_time_bounds), extractor=make_extractor(settings, decide_time_bounds)
+    )
+    try:
+        yield models
+    finally:
+        await models.verifier.close()
+        await models.extractor.close()
+
+
+def bindings(
+    foundation: Foundation, settings: IngestSettings, authenticator: Authenticator, models: Models
+) -> list[ServiceBinding]:
     """What the process serves; ``authenticator`` forgets the keys that it revokes."""
     tokens = page_tokens(settings)
     verdicts = VerificationTokens(settings.page_token_key.get_secret_value().encode(), now=foundation.now)
     look = OutsideLook(
         reader=foundation.reader,
-        verifier=make_verifier(settings, decide_time_bounds),
+        proposer=Proposer(reader=foundation.reader, extractor=models.extractor),
+        verifier=models.verifier,
         tokens=verdicts,
         new_ids=foundation.new_ids,
     )
@@ -49,6 +81,12 @@ def bindings(foundation: Foundation, settings: IngestSettings, authenticator: Au
         remember_stream=RememberStream(RememberMany(look=look, runner=foundation.runner)),
         preflight_remember=PreflightRemember(look=look, reader=foundation.reader, tokens=verdicts),
         get_placement=GetPlacement(reader=foundation.reader),
+        resolve_placement=ResolvePlacement(
+            reader=foundation.reader,
+            runner=foundation.runner,
+            verifier=models.verifier,
+            new_ids=foundation.new_ids,
+        ),
         forget=Forget(decisions=decisions, new_ids=foundation.new_ids),
     )
     admin = AdminHandlers(
@@ -79,6 +117,7 @@ def bindings(foundation: Foundation, settings: IngestSettings, authenticator: Au
 
 async def run_service(settings: IngestSettings) -> None:
     """Serves until the process is told to stop."""
-    async with open_foundation(settings, "ingest") as foundation:
+    async with open_models(settings) as models, open_foundation(settings, "ingest") as foundation:
         authenticator = make_authenticator(foundation, settings)
-        await serve(foundation, settings, bindings(foundation, settings, authenticator), authenticator=authenticator)
+        served = bindings(foundation, settings, authenticator, models)
+        await serve(foundation, settings, served, authenticator=authenticator)

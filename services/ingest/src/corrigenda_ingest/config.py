@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from corrigenda_core.config import ServerSettings, VerifierSettings
+from corrigenda_core.config import ExtractorSettings, ServerSettings, VerifierSettings
 
 
-class IngestSettings(ServerSettings, VerifierSettings):
+class IngestSettings(ServerSettings, VerifierSettings, ExtractorSettings):
     """A server that reads evidence."""

@@ -19,6 +19,7 @@ from corrigenda_core.ports.providers import VerifierAnswer
 from corrigenda_ingest.computing import computed
 from corrigenda_ingest.planning import SubmissionPlanner
 from corrigenda_ingest.preparation import prepared_submission
+from corrigenda_ingest.requirements import require_plain_evidence
 from corrigenda_ingest.responses import PlacementMessages
 from corrigenda_ingest.slot_look import fact_queries
 from corrigenda_ingest.submission import PreparedSubmission
@@ -58,12 +59,14 @@ class DecisionEvidence:
         """Plans the evidence on what is locked, and writes it into the decision's revision.
 
         Raises:
-            Refusal: RESOURCE_NOT_FOUND for a fragment that it says it is derived from.
+            Refusal: RESOURCE_NOT_FOUND for a fragment that it says it is derived from, SOURCE_NOT_ALLOWED, and
+                INVALID_FIELD for source-revision fields.
             RuntimeError: if the plan was made for another moment.
         """
         if self.prepared is None or self.facts is None:
             return StoredEvidence()
         facts = self.facts.facts(transaction.prefetched)
+        require_plain_evidence(self.prepared, facts, author_id=self.caller.profile_id)
         planner = SubmissionPlanner(
             caller=self.caller,
             prepared=self.prepared,

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from corrigenda_core.domain.evidence import ScanVerdict, Support
+from corrigenda_core.domain.evidence import ScanVerdict, SourceType, Support
 from corrigenda_core.domain.ids import FragmentId, IdRange, IngestId, ItemId, ProfileId, SupportId
 from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
 from corrigenda_core.domain.objects import Slot
+from corrigenda_core.domain.sources import RetirementReason, SourceClaim
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence.ingest_store import StoredFragment, SubmissionFacts
-from corrigenda_core.policy.authority import decide_registered_labels, decide_source_type
+from corrigenda_core.policy.authority import NOTE_STORED_AS_MANUAL, decide_registered_labels, decide_source_type
 from corrigenda_core.policy.independence import decide_inherited_labels, decide_labels, decide_near_duplicates
 from corrigenda_core.policy.normalisation import decide_text_form
 
+from corrigenda_ingest.source_plan import SourcePlan
 from corrigenda_ingest.submission import BoundRelationship, FragmentAnswer, PreparedEvidence, PreparedSubmission
 
 NOTE_AUTHOR_COUNTS = "author_counts_as_group"
@@ -28,17 +30,28 @@ class FragmentPlanner:
     ingest_id: IngestId
     prepared: PreparedSubmission
     facts: SubmissionFacts
+    sources: SourcePlan
     ids: IdRange
     item_ids: IdRange
     at: Instant
 
     def fragments(self) -> tuple[FragmentAnswer, ...]:
-        """Each item as a new fragment, or as another occurrence of one: of the team's, or of this same submission."""
-        stored = {_source_of(one): one for one in reversed(self.facts.own_fragments)}
-        first: dict[tuple[bytes, str | None], FragmentAnswer] = {}
+        """Each item as a new fragment, or as another occurrence of one: of the team's, or of this same submission.
+
+        The same text of the same author, source and revision is one fragment (R2.6), unless its source has moved on
+        since: a revision that comes back is a new activation.
+        """
+        stored = {
+            (one.content_sha256, one.source.claim): one
+            for one in reversed(self.facts.own_fragments)
+            if one.retired is not RetirementReason.REVISION_SUPERSEDED
+            and one.fragment_id not in self.sources.left_behind
+        }
+        first: dict[tuple[bytes, SourceClaim], FragmentAnswer] = {}
         answers: list[FragmentAnswer] = []
         for number, evidence in enumerate(self.prepared.evidence):
-            source = (evidence.content_sha256, evidence.given.source_group)
+            claim = replace(evidence.claim(self.author_id), previous_source_revision=None)
+            source = (evidence.content_sha256, claim)
             answer = self._fragment(number, evidence, stored.get(source), first.get(source))
             first.setdefault(source, answer)
             answers.append(answer)
@@ -49,12 +62,9 @@ class FragmentPlanner:
     ) -> FragmentAnswer:
         """One item; ``stored`` is the team's fragment of the same text, ``first`` the answer of an earlier item."""
         claim = evidence.claim(self.author_id)
-        source_type, note = decide_source_type(evidence.given.source_type, claim, self.facts.registry)
-        # Without origins, all that a text inherits is its author's own label.
-        counts_as_author = bool(self._inherited_labels(evidence, ()))
-        notes = tuple(one for one in (note, NOTE_AUTHOR_COUNTS if counts_as_author else "") if one)
+        source_type, _ = decide_source_type(evidence.given.source_type, claim, self.facts.registry)
         if first is not None:
-            return replace(first, index=number, is_new=False, source_type=source_type, notes=notes, item=None)
+            return replace(first, index=number, is_new=False, notes=self._notes(evidence, first.source_type), item=None)
         if stored is not None:
             return FragmentAnswer(
                 index=number,
@@ -66,7 +76,9 @@ class FragmentPlanner:
                 occurred_at=stored.occurred_at,
                 inherited_labels=stored.inherited_labels,
                 derived_from_fragment_ids=stored.derived_from_fragment_ids,
-                notes=notes,
+                released=stored.released,
+                retired=stored.retired is not None or stored.fragment_id in self.sources.leaving,
+                notes=self._notes(evidence, stored.source_type),
             )
         fragment_id = FragmentId(self.ids.nth(number))
         return FragmentAnswer(
@@ -79,9 +91,17 @@ class FragmentPlanner:
             occurred_at=evidence.given.occurred_at,
             inherited_labels=self._inherited_labels(evidence, evidence.given.derived_from_fragment_ids),
             derived_from_fragment_ids=evidence.given.derived_from_fragment_ids,
-            notes=notes,
+            notes=self._notes(evidence, source_type),
             item=self._quarantine_item(number, fragment_id, evidence),
         )
+
+    def _notes(self, evidence: PreparedEvidence, stored: SourceType) -> tuple[str, ...]:
+        """What the author should know of how an item was stored."""
+        as_manual = evidence.given.source_type is SourceType.SYSTEM_RECORD and stored is not SourceType.SYSTEM_RECORD
+        # Without origins, all that a text inherits is its author's own label.
+        counts_as_author = bool(self._inherited_labels(evidence, ()))
+        told = ((NOTE_STORED_AS_MANUAL, as_manual), (NOTE_AUTHOR_COUNTS, counts_as_author))
+        return tuple(note for note, applies in told if applies)
 
     def _quarantine_item(self, number: int, fragment_id: FragmentId, evidence: PreparedEvidence) -> ReviewItem | None:
         if evidence.scan.verdict is not ScanVerdict.QUARANTINED:
@@ -129,10 +149,6 @@ class FragmentPlanner:
             registered_labels=decide_registered_labels(self.author_id, self.facts.registry),
             origin_labels=[label for origin in origins for label in _labels(origin)],
         )
-
-
-def _source_of(fragment: StoredFragment) -> tuple[bytes, str | None]:
-    return fragment.content_sha256, fragment.source_group
 
 
 def _labels(fragment: StoredFragment) -> tuple[str, ...]:

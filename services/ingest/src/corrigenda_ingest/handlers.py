@@ -15,7 +15,8 @@ from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.calls import current_call
 from corrigenda_core.rpc.idempotent import idempotency_of
 
-from corrigenda_ingest.requests import evidence_of, forgetting_of, submission_of
+from corrigenda_ingest.decision_responses import resolved_placement
+from corrigenda_ingest.requests import evidence_of, forgetting_of, placement_decision_of, submission_of
 from corrigenda_ingest.responses import PlacementMessages
 from corrigenda_ingest.stream_messages import StreamResponses, arrivals
 from corrigenda_ingest.use_cases.forget import Forget
@@ -30,6 +31,7 @@ from corrigenda_ingest.use_cases.register_predicate import RegisterPredicate
 from corrigenda_ingest.use_cases.register_source import RegisterSource
 from corrigenda_ingest.use_cases.remember import Remember
 from corrigenda_ingest.use_cases.remember_stream import RememberStream
+from corrigenda_ingest.use_cases.resolve_placement import ResolvePlacement
 from corrigenda_ingest.use_cases.teams import Teams
 
 
@@ -45,6 +47,7 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
     remember_stream: RememberStream
     preflight_remember: PreflightRemember
     get_placement: GetPlacement
+    resolve_placement: ResolvePlacement
     forget: Forget
 
     async def Remember(self, request: ingest.RememberRequest, context: Any) -> ingest.RememberResponse:
@@ -88,6 +91,20 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
     async def GetPlacement(self, request: ingest.GetPlacementRequest, context: Any) -> ingest.GetPlacementResponse:
         """What became of an earlier submission."""
         return await self.get_placement(current_call().caller, request, _deadline())
+
+    async def ResolvePlacement(
+        self, request: ingest.ResolvePlacementRequest, context: Any
+    ) -> ingest.ResolvePlacementResponse:
+        """Decides what a placement waits for."""
+        caller = current_call().caller
+        committed = await self.resolve_placement(
+            caller,
+            placement_decision_of(request),
+            idempotency=idempotency_of(request, caller.profile_id, ingest.ResolvePlacementResponse),
+            present=resolved_placement,
+            deadline=_deadline(),
+        )
+        return committed.value
 
     async def Forget(self, request: ingest.ForgetRequest, context: Any) -> ingest.ForgetResponse:
         """Forgets something of the caller's own."""

@@ -7,7 +7,7 @@ one after the other, each on what the last one left.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.errors import Reason, Refusal
@@ -27,6 +27,7 @@ from corrigenda_ingest.planning import SubmissionPlanner
 from corrigenda_ingest.slot_look import SlotLook, fact_queries, looks_of, spoken_in
 from corrigenda_ingest.submission import BoundRelationship, PlannedSubmission
 from corrigenda_ingest.submission_ids import plan_ids_of
+from corrigenda_ingest.touched_slots import load_slots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +64,16 @@ class SeenState:
         bound = planner.bound()
         slots = {one.slot for one in bound if one.slot is not None}
         views = {slot: self.views.get(slot) or _empty_view(slot, bound) for slot in slots}
+        # A source that moves on changes slots that the submission does not speak in.
+        views |= {slot: self.views[slot] for slot in self.facts.touched if slot not in views}
         texts = {slot: self.texts.get(slot, []) for slot in slots}
         compared = sum(len(text) for of_slot in texts.values() for _, text in of_slot)
         planned = await computed(compared, lambda: planner.planned(views, texts))
         for revision in planned.revisions:
-            if revision.before is not None:
-                views[revision.before.slot] = apply_changes(revision.before, revision.changes)
+            for change in revision.slot_changes:
+                views[change.before.slot] = apply_changes(change.before, change.changes)
         self.views.update(views)
+        self.facts = _with_questions(self.facts, planned)
         said = [
             (fragment.fragment_id, outside.prepared.evidence[fragment.index].given.content)
             for fragment in planned.fragments
@@ -103,10 +107,13 @@ class LockedLook:
         versions = CaseRowVersions()
         for look in looks:
             look.load_versions(answers, versions)
+        views = {look.slot: look.view(answers, facts) for look in looks}
+        beside = {slot: predicate for slot, predicate in facts.touched.items() if slot not in views}
+        views |= await load_slots(sight.fetch_all, self._caller.team_id, beside, versions)
         return SeenState(
             caller=self._caller,
             facts=facts,
-            views={look.slot: look.view(answers, facts) for look in looks},
+            views=views,
             texts={look.slot: look.texts(answers) for look in looks},
             versions=versions,
         )
@@ -136,6 +143,16 @@ def _planner(caller: Caller, outside: FoundOutside, facts: SubmissionFacts, read
         ids=plan_ids_of(outside.ids),
         predicate_words=outside.predicate_words,
     )
+
+
+def _with_questions(facts: SubmissionFacts, planned: PlannedSubmission) -> SubmissionFacts:
+    """The facts with the questions about unknown phrases as a submission leaves them: the next one joins them."""
+    asked = {
+        bound.prepared.form: answer.item
+        for bound, answer in zip(planned.bound, planned.answers, strict=True)
+        if bound.predicate is None and answer.item is not None
+    }
+    return replace(facts, asked_phrases={**facts.asked_phrases, **asked}) if asked else facts
 
 
 def _empty_view(slot: Slot, bound: Sequence[BoundRelationship]) -> SlotView:

@@ -27,6 +27,7 @@ from corrigenda_ingest.batching import Batch
 from corrigenda_ingest.binding import bound_entities, bound_relationships
 from corrigenda_ingest.computing import computed
 from corrigenda_ingest.preparation import prepared_submission
+from corrigenda_ingest.proposing import Proposer
 from corrigenda_ingest.requirements import require_all
 from corrigenda_ingest.slot_look import fact_queries
 from corrigenda_ingest.submission import BoundRelationship, EntityAnswer, PreparedSubmission
@@ -36,8 +37,8 @@ from corrigenda_ingest.verification_tokens import VerificationTokens
 
 Verification = VerifierAnswer | VerifierUnavailable
 
-VERIFICATIONS_AT_ONCE = 8
-"""Submissions of one batch that a verifier may read at the same time."""
+READINGS_AT_ONCE = 8
+"""Submissions of one batch that a model may read at the same time."""
 
 
 PredicateWords = tuple[tuple[PredicateKey, tuple[str, ...]], ...]
@@ -95,6 +96,7 @@ class OutsideLook:
 
     Args:
         reader: for the look-ups.
+        proposer: proposes what a submission says whose author proposes nothing.
         verifier: asked once per submission, never inside a transaction.
         tokens: read the answers that a preflight has kept.
         new_ids: draws the range of ids of one submission.
@@ -104,11 +106,13 @@ class OutsideLook:
         self,
         *,
         reader: ReadRunner,
+        proposer: Proposer,
         verifier: ValidatedVerifier,
         tokens: VerificationTokens,
         new_ids: Callable[[], IdRange],
     ) -> None:
         self._reader = reader
+        self._propose = proposer
         self._verifier = verifier
         self._tokens = tokens
         self._new_ids = new_ids
@@ -137,7 +141,10 @@ class OutsideLook:
         Raises:
             Refusal: for all of them: the database is not there, or knows less than ``min_revision``.
         """
-        prepared = [await _prepared(one.submission) for one in submissions]
+        at_once = asyncio.Semaphore(READINGS_AT_ONCE)
+        prepared = await asyncio.gather(
+            *(self._prepared(caller, one, is_stored, min_revision, at_once, deadline) for one in submissions)
+        )
         queries = fact_queries(caller, [one for one in prepared if isinstance(one, PreparedSubmission)])
         keys = {one.submission.idempotency_key for one in submissions} if is_stored else set()
 
@@ -175,7 +182,6 @@ class OutsideLook:
             min_revision=min_revision,
             deadline=deadline,
         )
-        at_once = asyncio.Semaphore(VERIFICATIONS_AT_ONCE)
         return list(
             await asyncio.gather(
                 *(
@@ -184,6 +190,27 @@ class OutsideLook:
                 )
             )
         )
+
+    async def _prepared(
+        self,
+        caller: Caller,
+        asked: Asked,
+        is_stored: bool,
+        min_revision: int,
+        at_once: asyncio.Semaphore,
+        deadline: Deadline,
+    ) -> PreparedSubmission | Refusal:
+        """A submission in normal form, with the extractor's proposal if its author proposes nothing."""
+        key = asked.submission.idempotency_key if is_stored else None
+        async with at_once:
+            submission = await self._propose(
+                caller, asked.submission, key=key, min_revision=min_revision, deadline=deadline
+            )
+        size = sum(len(item.content) for item in submission.evidence)
+        try:
+            return await computed(size, lambda: prepared_submission(submission))
+        except Refusal as refusal:
+            return refusal
 
     def _known(
         self, caller: Caller, prepared: PreparedSubmission, facts: SubmissionFacts, at: Instant
@@ -232,14 +259,6 @@ class OutsideLook:
             asked=asked,
             verification=verification,
         )
-
-
-async def _prepared(submission: Submission) -> PreparedSubmission | Refusal:
-    size = sum(len(item.content) for item in submission.evidence)
-    try:
-        return await computed(size, lambda: prepared_submission(submission))
-    except Refusal as refusal:
-        return refusal
 
 
 def _forms(aliases: list[str]) -> tuple[str, ...]:

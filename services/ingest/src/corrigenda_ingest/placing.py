@@ -28,7 +28,7 @@ from corrigenda_core.domain.ids import (
     StatementId,
     SupportId,
 )
-from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
+from corrigenda_core.domain.items import ItemStatus, ReviewItem
 from corrigenda_core.domain.objects import Object, Slot
 from corrigenda_core.domain.predicates import Predicate
 from corrigenda_core.domain.relationships import Relationship, Statement
@@ -51,6 +51,13 @@ from corrigenda_core.providers.validation import VerifierUnavailable
 from corrigenda_core.time_zones import team_zone
 
 from corrigenda_ingest.outside import Verification
+from corrigenda_ingest.phrase_questions import (
+    is_full,
+    joined_question,
+    opened_question,
+    repeated_observation,
+    said_of,
+)
 from corrigenda_ingest.predicate_search import closest_predicates
 from corrigenda_ingest.submission import (
     BoundRelationship,
@@ -66,7 +73,11 @@ _ITEMS, _SUPPORTS, _PLACEMENT = range(3)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placing:
-    """One proposed relationship on its way into its slot."""
+    """One proposed relationship on its way into its slot.
+
+    ``asked_phrases`` are the owner's pending questions about unknown phrases. ``actor`` acts in the place of the
+    caller, whose statement it is.
+    """
 
     caller: Caller
     ingest_id: IngestId
@@ -80,7 +91,9 @@ class Placing:
     facts: SubmissionFacts
     verification: Verification
     predicate_words: Sequence[tuple[PredicateKey, tuple[str, ...]]]
+    asked_phrases: Mapping[PredicateKey, ReviewItem]
     ids: IdRange
+    actor: Actor | None = None
 
     @property
     def proposal_id(self) -> ProposalId:
@@ -98,7 +111,7 @@ class Placing:
             return self._kept(OutcomeKind.NEEDS_REVIEW, "R3.7", "identity_question")
         if self.bound.prepared.given.modality is not Modality.STATEMENT:
             return self._kept(OutcomeKind.OBSERVED, "R3.3", "no_statement")
-        finding = self._finding()
+        finding = self.finding()
         if finding is None:
             answer = self._answer(OutcomeKind.PENDING_EVIDENCE, "R3.2", "verifier_unavailable")
             return PlannedRevision(moment=self.moment), replace(answer, retry_verification=True)
@@ -117,14 +130,15 @@ class Placing:
             raise ValueError("a phrase that means no predicate has no slot")
         return self.bound.predicate
 
-    def _finding(self) -> Finding | None:
+    def finding(self) -> Finding | None:
+        """What the verifier said of it; ``None`` if it was not asked, or gave no answer."""
         verification = self.verification
         if isinstance(verification, VerifierUnavailable):
             return None
         return next((one for one in verification.findings if one.proposal_id == self.proposal_id), None)
 
     def _answer(self, outcome: OutcomeKind, rule: str, reason: str = "") -> RelationshipAnswer:
-        finding = self._finding()
+        finding = self.finding()
         return RelationshipAnswer(
             proposal_id=self.proposal_id,
             observation_id=self.observation_id,
@@ -142,33 +156,35 @@ class Placing:
         return PlannedRevision(moment=self.moment), self._answer(outcome, rule, reason)
 
     def _asked_predicate(self) -> tuple[PlannedRevision, RelationshipAnswer]:
-        """An unknown phrase stays on the observation, and its owner is asked which predicate it means."""
+        """An unknown phrase stays on the observation, and its owner is asked once which predicate it means."""
         closest = closest_predicates(self.bound.prepared.form, self.predicate_words)
-        item = ReviewItem(
-            item_id=ItemId(self.ids.part(_ITEMS).nth(0)),
-            version=1,
-            kind=ItemKind.PREDICATE,
-            status=ItemStatus.PENDING,
-            owner_id=self.caller.profile_id,
-            reason="unknown_predicate",
-            ingest_id=self.ingest_id,
-            statement_id=self.observation_id,
-            details=(
-                ("closest_predicates", " ".join(closest)),
-                ("phrase", self.bound.prepared.given.predicate),
-            ),
-            opened_at=self.moment.at,
-        )
+        said = said_of(self.bound, self.fragments)
         answer = self._answer(OutcomeKind.NEEDS_REVIEW, "R3.5", "unknown_predicate")
-        return (
-            PlannedRevision(moment=self.moment, items=(item,)),
-            replace(answer, item=item, closest_predicates=closest),
-        )
+        answer = replace(answer, closest_predicates=closest)
+        asked = self.asked_phrases.get(self.bound.prepared.form)
+        if asked is None or is_full(asked):
+            item = opened_question(
+                ItemId(self.ids.part(_ITEMS).nth(0)),
+                owner_id=self.caller.profile_id,
+                ingest_id=self.ingest_id,
+                phrase=self.bound.prepared.given.predicate,
+                form=self.bound.prepared.form,
+                closest=closest,
+                waiting=(self.observation_id, said),
+                at=self.moment.at,
+            )
+            return PlannedRevision(moment=self.moment, items=(item,)), replace(answer, item=item)
+        repeated = repeated_observation(asked, said)
+        if repeated is not None:
+            answer = replace(answer, item=asked, observation_id=repeated, is_repeat=True)
+            return PlannedRevision(moment=self.moment), answer
+        joined = joined_question(asked, (self.observation_id, said))
+        return PlannedRevision(moment=self.moment, items=(joined,)), replace(answer, item=joined)
 
     def _stated(
         self, view: SlotView, slot: Slot, bound_object: Object, finding: Finding
     ) -> tuple[PlannedRevision, RelationshipAnswer]:
-        supports = self._supports(finding)
+        supports = self.supports(finding)
         statement = self._statement(slot, bound_object, finding, supports)
         said = decide_duplicate(view, statement, supports)
         if said is not None:
@@ -178,9 +194,12 @@ class Placing:
                 PlannedRevision(moment=self.moment),
                 replace(answer, observation_id=said.statement_id, relationship=row),
             )
+        supports = tuple(support for support in supports if support.effective)
+        if not supports:
+            return self._kept(OutcomeKind.PENDING_EVIDENCE, "R4.3", "retired_evidence")
         placed = self._planned(view, statement, supports)
         changes = replace(
-            placed, support_decisions=(*placed.support_decisions, *_grants(placed.supports, self.caller.scopes))
+            placed, support_decisions=(*placed.support_decisions, *grants_of(placed.supports, self.caller.scopes))
         )
         return (
             PlannedRevision(moment=self.moment, before=view, changes=changes),
@@ -191,7 +210,7 @@ class Placing:
         context = PlanContext(
             moment=self.moment,
             ids=self.ids.part(_PLACEMENT),
-            actor=Actor(kind=ActorKind.PROFILE, profile_id=self.caller.profile_id),
+            actor=self.actor or Actor(kind=ActorKind.PROFILE, profile_id=self.caller.profile_id),
             policy=self.facts.policy,
         )
         try:
@@ -232,7 +251,7 @@ class Placing:
             source=_source(supports),
         )
 
-    def _supports(self, finding: Finding) -> tuple[Support, ...]:
+    def supports(self, finding: Finding) -> tuple[Support, ...]:
         """One support for each cited fragment, with what was granted to it for this predicate."""
         ids = self.ids.part(_SUPPORTS)
         indexes: dict[FragmentId, list[int]] = {}
@@ -253,6 +272,7 @@ class Placing:
             author=self.caller.profile_id,
             recorded_at=self.moment.at,
             authority=self._granted(indexes[0])[0],
+            effective=not fragment.retired,
             source_group=evidence.given.source_group,
             source_key=evidence.given.source_key,
             inherited_labels=fragment.inherited_labels,
@@ -308,7 +328,7 @@ class Placing:
         return self._granted(index)[1]
 
 
-def _grants(supports: Sequence[Support], scopes: Collection[KeyScope]) -> tuple[SupportDecision, ...]:
+def grants_of(supports: Sequence[Support], scopes: Collection[KeyScope]) -> tuple[SupportDecision, ...]:
     """The decisions that switch new supports on; what the key may assert by itself no registry takes away."""
     return tuple(
         SupportDecision(

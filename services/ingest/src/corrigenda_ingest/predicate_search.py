@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 from corrigenda_core.domain.ids import PredicateKey
+from corrigenda_core.persistence.database import Row
+from corrigenda_core.policy.normalisation import decide_predicate_key
 
 MAX_OFFERED = 5
 LEAST_LIKENESS = 0.4
+
+
+def predicate_words(rows: Iterable[Row]) -> tuple[tuple[PredicateKey, tuple[str, ...]], ...]:
+    """The predicates in rows of `predicate_names`, each with the forms of its aliases."""
+    return tuple(
+        (
+            PredicateKey(row["predicate"]),
+            tuple(decide_predicate_key(alias, field="aliases") for alias in row["aliases"]),
+        )
+        for row in rows
+    )
 
 
 def closest_predicates(

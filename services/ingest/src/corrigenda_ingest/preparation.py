@@ -62,6 +62,13 @@ def _unique(names: Iterable[str], field: str, attribute: str) -> frozenset[str]:
 def _evidence(item: EvidenceInput, field: str) -> PreparedEvidence:
     if "\0" in item.content:
         raise Refusal(Reason.INVALID_FIELD, f"{field}.content must not contain NUL", field=f"{field}.content")
+    previous = item.previous_source_revision
+    if previous is not None and (item.source_key is None or previous == item.source_revision):
+        raise Refusal(
+            Reason.INVALID_FIELD,
+            "what a source revision takes the place of is another one of the same source",
+            field=f"{field}.previous_source_revision",
+        )
     normal_text = decide_text_form(item.content)
     return PreparedEvidence(
         given=item,

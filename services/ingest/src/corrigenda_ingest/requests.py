@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypedDict
 
-from corrigenda.ingest.v1 import ingest_service_pb2, submission_pb2
+from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2, submission_pb2
+from corrigenda_core.domain.entities import MentionRef
 from corrigenda_core.domain.evidence import Authority
 from corrigenda_core.domain.forgetting import EndRow, Forgetting, RetractFragment, RetractRow
 from corrigenda_core.domain.ids import (
@@ -12,10 +14,13 @@ from corrigenda_core.domain.ids import (
     EntityId,
     FragmentId,
     IdempotencyKey,
+    IngestId,
     ItemId,
     ProposalId,
     RelationshipId,
 )
+from corrigenda_core.domain.placement_decisions import PlacementDecision
+from corrigenda_core.domain.resolutions import DecisionKind
 from corrigenda_core.domain.submissions import (
     ConflictContext,
     CorrectionTarget,
@@ -32,6 +37,14 @@ from corrigenda_core.policy.spans import Citation, OffsetCitation, QuoteCitation
 from corrigenda_core.rpc.convert import instant_of, stated_interval_of
 from corrigenda_core.rpc.enums import AUTHORITY, MODALITY, POLARITY, SOURCE_TYPE, VALUE_TYPE
 
+_ACTION = "PLACEMENT_ACTION_"
+PLACEMENT_ACTIONS = {
+    number: DecisionKind[name.removeprefix(_ACTION)]
+    for name, number in placement_pb2.PlacementAction.items()
+    if number != placement_pb2.PLACEMENT_ACTION_UNSPECIFIED
+}
+"""What is decided by each action of the wire; each is a kind of decision of the same name."""
+
 
 def submission_of(
     request: ingest_service_pb2.RememberRequest | ingest_service_pb2.PreflightRememberRequest, *, key: str = ""
@@ -41,14 +54,8 @@ def submission_of(
     Raises:
         Refusal: INVALID_FIELD, QUOTE_NOT_FOUND or QUOTE_AMBIGUOUS, naming the field.
     """
-    contents = [item.content for item in request.evidence]
     return Submission(
-        evidence=tuple(_evidence(item) for item in request.evidence),
-        entities=tuple(_entity(entity) for entity in request.proposal.entities),
-        relationships=tuple(
-            _relationship(relationship, contents, f"proposal.relationships[{number}]")
-            for number, relationship in enumerate(request.proposal.relationships)
-        ),
+        **_proposed(request.evidence, request.proposal),
         metadata=tuple(sorted(request.metadata.items())),
         resolution_context=_resolution_context(request),
         idempotency_key=IdempotencyKey(key),
@@ -88,12 +95,57 @@ def evidence_of(request: ingest_service_pb2.ForgetRequest) -> Submission | None:
     )
 
 
+def placement_decision_of(request: ingest_service_pb2.ResolvePlacementRequest) -> PlacementDecision:
+    """The decision of a validated request.
+
+    Raises:
+        Refusal: as `submission_of`.
+    """
+    asked = request.decision
+    return PlacementDecision(
+        ingest_id=IngestId(request.ingest_id),
+        item_id=ItemId(request.placement_item_id) if request.placement_item_id else None,
+        action=PLACEMENT_ACTIONS[request.action],
+        expected_version=request.expected_version if request.HasField("expected_version") else None,
+        mention_ref=MentionRef(asked.mention_ref) if asked.mention_ref else None,
+        entity_id=EntityId(asked.entity_id) if asked.entity_id else None,
+        predicate=asked.predicate,
+        reason=asked.reason,
+        valid_from=instant_of(asked.valid_from) if asked.HasField("valid_from") else None,
+        submission=Submission(
+            **_proposed(request.evidence, request.proposal), idempotency_key=IdempotencyKey(request.idempotency_key)
+        ),
+    )
+
+
+class _Proposed(TypedDict):
+    evidence: tuple[EvidenceInput, ...]
+    entities: tuple[ProposedEntity, ...]
+    relationships: tuple[ProposedRelationship, ...]
+
+
+def _proposed(evidence: Sequence[submission_pb2.EvidenceItem], proposal: submission_pb2.Proposal) -> _Proposed:
+    contents = [item.content for item in evidence]
+    return _Proposed(
+        evidence=tuple(_evidence(item) for item in evidence),
+        entities=tuple(_entity(entity) for entity in proposal.entities),
+        relationships=tuple(
+            _relationship(relationship, contents, f"proposal.relationships[{number}]")
+            for number, relationship in enumerate(proposal.relationships)
+        ),
+    )
+
+
 def _evidence(item: submission_pb2.EvidenceItem) -> EvidenceInput:
     return EvidenceInput(
         content=item.content,
         source_type=SOURCE_TYPE.to_domain(item.source_type),
         authority=AUTHORITY.to_domain_or(item.authority, Authority.UNKNOWN),
         source_group=item.source_group or None,
+        source_key=item.source_key or None,
+        source_revision=item.source_revision or None,
+        previous_source_revision=item.previous_source_revision or None,
+        supersedes_fragment_ids=tuple(FragmentId(one) for one in item.supersedes_fragment_ids),
         derived_from_fragment_ids=tuple(FragmentId(one) for one in item.derived_from_fragment_ids),
         occurred_at=instant_of(item.occurred_at) if item.HasField("occurred_at") else None,
         labels=tuple(item.labels),

@@ -11,10 +11,11 @@ from corrigenda_core.domain.objects import Object, Slot
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.domain.verification import Modality
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
-from corrigenda_core.policy.authority import may_use_source
+from corrigenda_core.policy.authority import may_correct_with
 from corrigenda_core.policy.case_effects import may_answer_case
 from corrigenda_core.policy.case_keys import decide_set_key
 
+from corrigenda_ingest.source_plan import planned_sources
 from corrigenda_ingest.submission import BoundRelationship, PreparedSubmission
 
 
@@ -27,11 +28,40 @@ def require_all(
         Refusal: nothing of the submission may be stored.
     """
     require_origins(prepared, facts)
+    planned_sources(prepared, facts, author_id=owner_id)
     require_question(prepared, bound, facts)
-    require_sources(prepared, facts, owner_id=owner_id)
     for one in bound:
         require_answerable(one, facts)
         require_target(one, facts, owner_id=owner_id)
+
+
+def require_same_predicates(outside: SubmissionFacts, inside: SubmissionFacts) -> None:
+    """The verifier read the text by the predicates that were registered then.
+
+    Raises:
+        Refusal: CONTENTION if a registration came between; asking again reads the new one.
+    """
+    if outside.predicates != inside.predicates:
+        raise Refusal(
+            Reason.CONTENTION,
+            "a predicate was registered while the text was verified",
+            retry_after_seconds=0.0,
+        )
+
+
+def require_plain_evidence(prepared: PreparedSubmission, facts: SubmissionFacts, *, author_id: ProfileId) -> None:
+    """The evidence of a decision must be there to be cited, and moves no source on.
+
+    Raises:
+        Refusal: RESOURCE_NOT_FOUND, SOURCE_NOT_ALLOWED; INVALID_FIELD for source-revision fields.
+    """
+    require_origins(prepared, facts)
+    for number, evidence in enumerate(prepared.evidence):
+        may_correct_with(evidence.claim(author_id), field=f"evidence[{number}]")
+        if evidence.given.supersedes_fragment_ids:
+            field = f"evidence[{number}].supersedes_fragment_ids"
+            raise Refusal(Reason.INVALID_FIELD, "the evidence of a decision takes no other's place", field=field)
+    planned_sources(prepared, facts, author_id=author_id)
 
 
 def require_origins(prepared: PreparedSubmission, facts: SubmissionFacts) -> None:
@@ -74,25 +104,6 @@ def require_question(prepared: PreparedSubmission, bound: Sequence[BoundRelation
         raise Refusal(
             Reason.INVALID_FIELD, "a merge has a statement that corrects nothing else", field=sentence.prepared.field
         )
-
-
-def require_sources(prepared: PreparedSubmission, facts: SubmissionFacts, *, owner_id: ProfileId) -> None:
-    """The author may speak for every group and key that its texts name.
-
-    Raises:
-        Refusal: SOURCE_NOT_ALLOWED.
-    """
-    for number, evidence in enumerate(prepared.evidence):
-        try:
-            may_use_source(evidence.claim(owner_id), facts.registry, None)
-        except Refusal as refusal:
-            # The policy knows the claim, and not where in the request it stands.
-            raise Refusal(
-                refusal.reason,
-                refusal.message,
-                field=f"evidence[{number}].{refusal.field}",
-                metadata=refusal.metadata,
-            ) from refusal
 
 
 def require_answerable(bound: BoundRelationship, facts: SubmissionFacts) -> None:

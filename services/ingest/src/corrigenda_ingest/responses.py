@@ -9,7 +9,7 @@ from corrigenda.type.v1 import actor_pb2, object_pb2, relationship_pb2, time_pb2
 from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.changes import CaseEffect
 from corrigenda_core.domain.entities import EntityName
-from corrigenda_core.domain.ids import EntityId
+from corrigenda_core.domain.ids import EntityId, FragmentId
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.predicates import Predicate
 from corrigenda_core.domain.relationships import Relationship
@@ -58,13 +58,13 @@ class PlacementMessages:
         """The answer of Remember."""
         last = self._planned.revisions[-1].moment
         return ingest_service_pb2.RememberResponse(
-            placement=self._placement(), revision=last.revision, resolution=self._resolution()
+            placement=self.placement(), revision=last.revision, resolution=self._resolution()
         )
 
     def preflight(self, token: IssuedToken | None, revision: int) -> ingest_service_pb2.PreflightRememberResponse:
         """The answer of PreflightRemember on the state of a revision."""
         return ingest_service_pb2.PreflightRememberResponse(
-            placement=self._placement(),
+            placement=self.placement(),
             verification_token="" if token is None else token.token,
             verification_expires_at=timestamp_or_none(None if token is None else token.expires_at),
             revision=revision,
@@ -86,7 +86,8 @@ class PlacementMessages:
             merged_truncated=len(decided.merged_ids) > MERGED_SHOWN,
         )
 
-    def _placement(self) -> placement_pb2.Placement:
+    def placement(self) -> placement_pb2.Placement:
+        """What became of everything that was planned."""
         planned = self._planned
         first = planned.revisions[0].moment
         return placement_pb2.Placement(
@@ -97,6 +98,19 @@ class PlacementMessages:
             fragments=[self._fragment(one) for one in planned.fragments],
             entities=[self._entity(one) for one in planned.entities],
             relationships=[self._relationship(one) for one in planned.answers],
+            sources=[
+                placement_pb2.SourcePlacement(
+                    source_key=one.state.source_key,
+                    current_revision=one.state.current_revision,
+                    prior_revision=one.state.prior_revision or "",
+                    activated=one.is_new,
+                )
+                for one in planned.sources
+            ],
+            retired_fragments=sum(len(one.retired) for one in planned.revisions),
+            changed_relationships=sum(
+                len(change.changes.relationships) for one in planned.revisions for change in one.beside
+            ),
         )
 
     def _fragment(self, one: FragmentAnswer) -> placement_pb2.FragmentPlacement:
@@ -107,8 +121,8 @@ class PlacementMessages:
             scan_verdict=SCAN_VERDICT.to_wire(one.scan.verdict),
             scan_findings=[f"{finding.family}: {finding.rule}" for finding in one.scan.findings],
             source_type=SOURCE_TYPE.to_wire(one.source_type),
-            notes=one.notes,
-            item=self._item(one.item),
+            notes=[*one.notes, *(["extractor_unavailable"] if self._planned.prepared.given.extractor_failed else [])],
+            item=self.item(one.item),
         )
 
     def _entity(self, one: EntityAnswer) -> placement_pb2.EntityPlacement:
@@ -123,7 +137,7 @@ class PlacementMessages:
             ref=one.ref,
             entity=None if one.entity_id is None else self._summary(one.entity_id),
             resolution=resolution,
-            item=self._item(one.item, candidates=one.candidates),
+            item=self.item(one.item, candidates=one.candidates),
         )
 
     def _relationship(self, one: RelationshipAnswer) -> placement_pb2.RelationshipPlacement:
@@ -138,7 +152,7 @@ class PlacementMessages:
             granted_authority=AUTHORITY.to_wire(one.granted_authority),
             verdict=VERDICT.to_wire(finding.verdict if finding is not None else None),
             verdict_reason=finding.reason if finding is not None else "",
-            time_bounds=[self._bound(cited) for cited in one.bounds],
+            time_bounds=[self._bound(cited, one.cited_fragment_ids) for cited in one.bounds],
             opposing_relationship_ids=one.opposing[:OPPOSING_SHOWN],
             opposing_total=len(one.opposing),
             opposing_truncated=len(one.opposing) > OPPOSING_SHOWN,
@@ -149,9 +163,9 @@ class PlacementMessages:
                 for reference in one.references
             ],
             conflict=self._conflict(one),
-            item=self._item(one.item, closest=one.closest_predicates),
+            item=self.item(one.item, closest=one.closest_predicates),
             actions=[placement_pb2.PLACEMENT_ACTION_RETRY_VERIFICATION] if one.retry_verification else [],
-            notes=one.notes,
+            notes=[*one.notes, *(["extracted"] if self._planned.prepared.given.extractor else [])],
             predicate_policy=None if one.predicate is None else _policy(one.predicate),
         )
 
@@ -165,15 +179,17 @@ class PlacementMessages:
             review_due_at=timestamp_or_none(one.review_due_at),
         )
 
-    def _item(
+    def item(
         self, item: ReviewItem | None, *, closest: Sequence[str] = (), candidates: Sequence[EntityId] = ()
     ) -> placement_pb2.PlacementItem | None:
+        """A question to an owner."""
         if item is None:
             return None
         return placement_pb2.PlacementItem(
             item_id=item.item_id,
             kind=ITEM_KIND.to_wire(item.kind),
             version=item.version,
+            status=ITEM_STATUS.to_wire(item.status),
             reason=item.reason,
             closest_predicates=closest,
             candidates=[self._summary(one) for one in candidates[:CANDIDATES_SHOWN]],
@@ -181,15 +197,16 @@ class PlacementMessages:
             candidates_truncated=len(candidates) > CANDIDATES_SHOWN,
         )
 
-    def _bound(self, cited: CitedBound) -> time_pb2.TimeBound:
+    def _bound(self, cited: CitedBound, fragment_ids: Sequence[FragmentId]) -> time_pb2.TimeBound:
         bound = cited.bound
+        fragment_ids = fragment_ids or [fragment.fragment_id for fragment in self._planned.fragments]
         return time_pb2.TimeBound(
             side=BOUND_SIDE.to_wire(bound.side),
             whole_from=timestamp_of(bound.whole.start),
             whole_to=timestamp_of(bound.whole.end),
             at=timestamp_of(bound.at),
             span=time_pb2.FragmentSpan(
-                fragment_id=self._planned.fragments[cited.evidence_index].fragment_id,
+                fragment_id=fragment_ids[cited.evidence_index],
                 start=bound.span.start,
                 end=bound.span.end,
             ),

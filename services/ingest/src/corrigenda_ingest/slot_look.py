@@ -13,6 +13,7 @@ from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.ingest_store import FactQueries, SubmissionFacts, slot_texts
 from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.slot_store import CaseRowVersions, SlotQueries
+from corrigenda_core.persistence.transaction import Transaction
 
 from corrigenda_ingest.submission import BoundRelationship, EntityAnswer, PreparedSubmission
 
@@ -72,6 +73,21 @@ def looks_of(team_id: TeamId, spoken: Iterable[tuple[Slot, Iterable[int]]]) -> l
     ]
 
 
+def looks_at(team_id: TeamId, slots: Iterable[Slot], bands: Iterable[int]) -> list[SlotLook]:
+    """One look for each slot; ``bands`` are those of the texts whose near duplicates are looked for."""
+    bands = tuple(bands)
+    return looks_of(team_id, [(slot, bands) for slot in slots])
+
+
+async def loaded_answers(
+    transaction: Transaction, looks: list[SlotLook], guessed: list[SlotLook]
+) -> dict[str, list[Row]]:
+    """What was prefetched of the slots; a slot that was not foreseen is loaded now, while the team waits."""
+    if looks == guessed:
+        return dict(transaction.prefetched)
+    return await transaction.fetch_all([query for look in looks for query in look.queries()])
+
+
 def spoken_in(
     prepared: PreparedSubmission, entities: Iterable[EntityAnswer], bound: Iterable[BoundRelationship]
 ) -> list[tuple[Slot, list[int]]]:
@@ -101,7 +117,11 @@ def fact_queries(caller: Caller, submissions: Collection[PreparedSubmission]) ->
         origin_ids={origin for one in evidence for origin in one.given.derived_from_fragment_ids},
         conflict_ids={one.conflict_context.conflict_id for one in given if one.conflict_context is not None},
         target_ids={one.correction_target.relationship_id for one in given if one.correction_target is not None},
-        item_ids={one.item_id for one in resolutions if one is not None},
         source_groups={one.given.source_group for one in evidence if one.given.source_group},
         source_keys={one.given.source_key for one in evidence if one.given.source_key},
+        advanced_keys={
+            one.given.source_key for one in evidence if one.given.source_key and one.given.previous_source_revision
+        },
+        superseded_ids={named for one in evidence for named in one.given.supersedes_fragment_ids},
+        item_ids={one.item_id for one in resolutions if one is not None},
     )

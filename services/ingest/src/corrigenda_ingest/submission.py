@@ -21,14 +21,17 @@ from corrigenda_core.domain.ids import (
 )
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.objects import Object, Slot
+from corrigenda_core.domain.placement_decisions import ObservationBinding
 from corrigenda_core.domain.predicates import Predicate
 from corrigenda_core.domain.relationships import CrossReference, Relationship
 from corrigenda_core.domain.slots import SlotView
-from corrigenda_core.domain.sources import SourceClaim
+from corrigenda_core.domain.sources import RetiredFragment, SourceClaim, SourceState
 from corrigenda_core.domain.submissions import EvidenceInput, ProposedRelationship, Submission
 from corrigenda_core.domain.time import Instant, Moment
 from corrigenda_core.policy.scanning import ScanResult
 from corrigenda_core.ports.providers import CitedBound, Finding
+
+from corrigenda_ingest.touched_slots import SlotChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +123,8 @@ class FragmentAnswer:
     """What became of an evidence item: a new fragment, or another occurrence of one that was there.
 
     ``authority`` (the claimed one), ``occurred_at``, ``inherited_labels`` and ``derived_from_fragment_ids`` are the
-    fragment's, not the item's: what counts is what the next reader finds.
+    fragment's, not the item's: what counts is what the next reader finds. A ``retired`` fragment supports nothing any
+    more, whoever submits its text again.
     """
 
     index: int
@@ -132,18 +136,24 @@ class FragmentAnswer:
     occurred_at: Instant | None = None
     inherited_labels: tuple[str, ...] = ()
     derived_from_fragment_ids: tuple[FragmentId, ...] = ()
+    released: bool = False
+    retired: bool = False
     notes: tuple[str, ...] = ()
     item: ReviewItem | None = None
 
     @property
     def quarantined(self) -> bool:
         """Whether its text supports nothing until it is released."""
-        return self.scan.verdict is ScanVerdict.QUARANTINED
+        return self.scan.verdict is ScanVerdict.QUARANTINED and not self.released
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationshipAnswer:
-    """What became of a proposed relationship: ``rule`` decided it, ``reason`` is why it is not placed, as a code."""
+    """What became of a proposed relationship: ``rule`` decided it, ``reason`` is why it is not placed, as a code.
+
+    A repeat says nothing that its owner is not asked about already. ``cited_fragment_ids`` are the texts that its
+    bounds point into, if they are not those of its submission.
+    """
 
     proposal_id: ProposalId
     observation_id: StatementId
@@ -156,6 +166,7 @@ class RelationshipAnswer:
     granted_authority: Authority | None = None
     finding: Finding | None = None
     bounds: tuple[CitedBound, ...] = ()
+    cited_fragment_ids: tuple[FragmentId, ...] = ()
     opposing: tuple[RelationshipId, ...] = ()
     references: tuple[CrossReference, ...] = ()
     case_effect: CaseEffect = CaseEffect.NONE
@@ -164,6 +175,7 @@ class RelationshipAnswer:
     review_due_at: Instant | None = None
     item: ReviewItem | None = None
     closest_predicates: tuple[str, ...] = ()
+    is_repeat: bool = False
     retry_verification: bool = False
     notes: tuple[str, ...] = ()
 
@@ -179,10 +191,34 @@ class ResolutionAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LaterVerdict:
+    """What the verifier said of an observation that was recorded before; ``fragment_ids`` are the texts that it saw."""
+
+    observation_id: StatementId
+    finding: Finding
+    fragment_ids: tuple[FragmentId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedState:
+    """Where a source key stands after the submission.
+
+    ``prior_version`` is the version of its row before, ``None`` if there is none; ``is_new`` says whether this
+    submission made its revision current.
+    """
+
+    state: SourceState
+    prior_version: int | None
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRevision:
     """One revision of the commit: its moment, and what it changes of the slot that it was planned on.
 
-    ``change_kind`` is what the ledger calls it.
+    ``change_kind`` is what the ledger calls it. ``bindings`` say what waiting observations turned out to name,
+    ``verdicts`` what the verifier said of them, ``released`` which texts may be found from now on. ``retired`` are the
+    fragments that support nothing any more, and ``beside`` what that changes, slot by slot.
     """
 
     moment: Moment
@@ -190,6 +226,17 @@ class PlannedRevision:
     before: SlotView | None = None
     changes: Changes = field(default_factory=Changes)
     items: tuple[ReviewItem, ...] = ()
+    bindings: tuple[ObservationBinding, ...] = ()
+    verdicts: tuple[LaterVerdict, ...] = ()
+    released: tuple[FragmentId, ...] = ()
+    retired: tuple[RetiredFragment, ...] = ()
+    beside: tuple[SlotChange, ...] = ()
+
+    @property
+    def slot_changes(self) -> tuple[SlotChange, ...]:
+        """What it changes, slot by slot."""
+        placed = () if self.before is None else (SlotChange(before=self.before, changes=self.changes),)
+        return (*placed, *self.beside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,4 +254,5 @@ class PlannedSubmission:
     answers: tuple[RelationshipAnswer, ...]
     verifier: str
     revisions: tuple[PlannedRevision, ...]
+    sources: tuple[PlannedState, ...] = ()
     resolution: ResolutionAnswer | None = None

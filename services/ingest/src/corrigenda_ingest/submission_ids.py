@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corrigenda_core.domain.ids import IdRange
 
-FRAGMENTS, OBSERVATIONS, ENTITIES, ITEMS, PLACEMENTS, MERGING = range(6)
+FRAGMENTS, OBSERVATIONS, ENTITIES, ITEMS, PLACEMENTS, MERGING, RETIRING = range(7)
 """The parts of a plan's ids."""
 
 _PLAN, _ROWS = range(2)

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from corrigenda_core.domain.actors import Actor, ActorKind, Caller, KeyScope
 from corrigenda_core.domain.changes import OutcomeKind
-from corrigenda_core.domain.ids import EntityId, IdRange
+from corrigenda_core.domain.ids import EntityId, FragmentId, IdRange, StatementId
 from corrigenda_core.domain.items import ReviewItem
+from corrigenda_core.domain.sources import RetiredFragment
 from corrigenda_core.domain.submissions import EntityRef
 from corrigenda_core.domain.verification import VerificationVerdict
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.changes_writer import ChangesWriter
 from corrigenda_core.persistence.database import Unbounded
 from corrigenda_core.persistence.ingest_store import SubmissionFacts, insert_text_bands
-from corrigenda_core.persistence.row_values import object_columns
+from corrigenda_core.persistence.question_store import mention_columns
+from corrigenda_core.persistence.row_values import actor_columns, object_columns
 from corrigenda_core.persistence.slot_store import CaseRowVersions
 from corrigenda_core.persistence.transaction import Transaction
 from corrigenda_core.policy.normalisation import decide_text_form
 from corrigenda_core.ports.providers import CitedBound, Finding
 
-from corrigenda_ingest.submission import BoundRelationship, EntityAnswer, FragmentAnswer, PlannedSubmission
+from corrigenda_ingest.submission import (
+    BoundRelationship,
+    EntityAnswer,
+    FragmentAnswer,
+    PlannedState,
+    PlannedSubmission,
+)
 
 
 class SubmissionWriter:
@@ -59,15 +67,20 @@ class SubmissionWriter:
                 raise RuntimeError(f"the plan was made for {revision.moment}, the clock gives out {moment}")
             if number == 0:
                 self._first_revision(result)
-            if revision.before is not None:
-                self._changes.write(
-                    revision.changes,
-                    at=moment.at,
-                    cases=revision.before.cases,
-                    predicate_version=revision.before.predicate.version,
-                )
+            for fragment in revision.retired:
+                self._retired(fragment)
+            if revision.before is None:
+                self._changes.write(revision.changes, at=moment.at, cases=(), predicate_version=None)
+            for change in revision.slot_changes:
+                change.write(self._changes, moment)
             for item in revision.items:
                 self._changes.item(item)
+            for binding in revision.bindings:
+                self._changes.binding(binding)
+            self._changes.refresh(revision.released, "fragment_changed")
+            for place, verdict in enumerate(revision.verdicts):
+                ids = self._ids.part(2).part(number)
+                self._verification(ids.nth(place), verdict.observation_id, verdict.finding, verdict.fragment_ids)
 
     def write_evidence(self, result: bytes) -> None:
         """Writes a submission that places nothing into the revision under construction, which may be about more."""
@@ -81,6 +94,8 @@ class SubmissionWriter:
         for fragment in planned.fragments:
             self._fragment(fragment)
         self._bands()
+        for source in planned.sources:
+            self._state(source)
         for entity in planned.entities:
             self._entity(entity)
         for number, bound in enumerate(planned.bound):
@@ -95,6 +110,35 @@ class SubmissionWriter:
             evidence = self._planned.prepared.evidence
             bands = [(one.fragment_id, evidence[one.index].bands) for one in new]
             self._transaction.execute(insert_text_bands(self._transaction.team_id, bands))
+
+    def _state(self, planned: PlannedState) -> None:
+        """Where a source key stands, if this submission has moved it."""
+        if not planned.is_new:
+            return
+        state, prior = planned.state, planned.prior_version
+        self._transaction.put(
+            tables.source_states,
+            {
+                "source_key": state.source_key,
+                "version": 1 if prior is None else prior + 1,
+                "first_user": state.first_user,
+                "current_revision": state.current_revision,
+                "prior_revision": state.prior_revision,
+            },
+            prior,
+            ("current_revision", "prior_revision"),
+        )
+
+    def _retired(self, fragment: RetiredFragment) -> None:
+        self._transaction.insert(
+            tables.fragment_retirements,
+            {
+                "fragment_id": fragment.fragment_id,
+                "reason": fragment.reason,
+                "superseded_by": fragment.superseded_by,
+                **actor_columns(self._actor),
+            },
+        )
 
     def _items(self) -> Iterable[ReviewItem]:
         """Questions that the submission raises before any placement, each once."""
@@ -197,7 +241,7 @@ class SubmissionWriter:
     def _observation(self, number: int, bound: BoundRelationship) -> None:
         planned, given = self._planned, bound.prepared.given
         answer = planned.answers[number]
-        if answer.outcome is OutcomeKind.DUPLICATE:
+        if answer.outcome is OutcomeKind.DUPLICATE or answer.is_repeat:
             return
         names = {entity.ref: entity.name for entity in planned.prepared.given.entities}
         object_ref = given.object.ref if isinstance(given.object, EntityRef) else None
@@ -215,6 +259,12 @@ class SubmissionWriter:
                 "predicate_phrase": given.predicate,
                 "object_ref": object_ref,
                 "object_phrase": object_phrase,
+                "mentions": [
+                    mention_columns(one)
+                    for ref in dict.fromkeys(one for one in (given.subject_ref, object_ref) if one is not None)
+                    for one in planned.prepared.given.entities
+                    if one.ref == ref
+                ],
                 "subject_id": bound.subject_id,
                 "predicate": bound.predicate and bound.predicate.key,
                 "predicate_version": bound.predicate and bound.predicate.version,
@@ -240,32 +290,36 @@ class SubmissionWriter:
             },
         )
         if answer.finding is not None:
-            self._verification(number, answer.finding)
+            fragment_ids = [fragment.fragment_id for fragment in planned.fragments]
+            self._verification(self._ids.part(1).nth(number), answer.observation_id, answer.finding, fragment_ids)
 
-    def _verification(self, number: int, finding: Finding) -> None:
+    def _verification(
+        self, verification_id: str, observation_id: StatementId, finding: Finding, fragment_ids: Sequence[FragmentId]
+    ) -> None:
         self._transaction.insert(
             tables.verification_events,
             {
-                "verification_id": self._ids.part(1).nth(number),
-                "observation_id": self._planned.answers[number].observation_id,
+                "verification_id": verification_id,
+                "observation_id": observation_id,
                 "verdict": VerificationVerdict(finding.verdict),
                 "reason": finding.reason,
                 "verifier": self._planned.verifier,
-                "bounds": [self._bound(cited) for cited in finding.bounds],
+                "bounds": [_bound(cited, fragment_ids) for cited in finding.bounds],
             },
         )
 
-    def _bound(self, cited: CitedBound) -> dict[str, object]:
-        bound = cited.bound
-        return {
-            "fragment_id": self._planned.fragments[cited.evidence_index].fragment_id,
-            "side": bound.side,
-            "from": bound.whole.start.isoformat(),
-            "to": bound.whole.end.isoformat(),
-            "at": bound.at.isoformat(),
-            "start": bound.span.start,
-            "end": bound.span.end,
-        }
+
+def _bound(cited: CitedBound, fragment_ids: Sequence[FragmentId]) -> dict[str, object]:
+    bound = cited.bound
+    return {
+        "fragment_id": fragment_ids[cited.evidence_index],
+        "side": bound.side,
+        "from": bound.whole.start.isoformat(),
+        "to": bound.whole.end.isoformat(),
+        "at": bound.at.isoformat(),
+        "start": bound.span.start,
+        "end": bound.span.end,
+    }
 
 
 def _alias_forms(forms: Iterable[str], aliases: Iterable[str]) -> list[tuple[str, str]]:

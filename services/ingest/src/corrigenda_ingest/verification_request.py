@@ -42,14 +42,19 @@ def verification_request(
         proposals=tuple(
             _proposal(one, one.predicate, mentions)
             for one in bound
-            if one.predicate is not None and _is_verified(one, prepared)
+            if one.predicate is not None and _is_verified(one, prepared, facts)
         ),
         time_zone=facts.policy.time_zone,
     )
 
 
-def _is_verified(bound: BoundRelationship, prepared: PreparedSubmission) -> bool:
-    quarantined = any(prepared.evidence[index].scan.verdict is ScanVerdict.QUARANTINED for index in bound.cited_indexes)
+def _is_verified(bound: BoundRelationship, prepared: PreparedSubmission, facts: SubmissionFacts) -> bool:
+    released = {(one.content_sha256, one.source_group) for one in facts.own_fragments if one.released}
+    cited = [prepared.evidence[index] for index in bound.cited_indexes]
+    quarantined = any(
+        one.scan.verdict is ScanVerdict.QUARANTINED and (one.content_sha256, one.given.source_group) not in released
+        for one in cited
+    )
     return bound.prepared.given.modality is Modality.STATEMENT and not quarantined
 
 

@@ -12,9 +12,13 @@ from corrigenda_core.serving import Foundation, open_foundation, page_tokens, se
 
 from corrigenda_recall.config import RecallSettings
 from corrigenda_recall.handlers import RecallHandlers
+from corrigenda_recall.use_cases.get_relationship import GetRelationship
+from corrigenda_recall.use_cases.get_source_history import GetSourceHistory
 from corrigenda_recall.use_cases.list_changes import ListChanges
 from corrigenda_recall.use_cases.list_predicates import ListPredicates
 from corrigenda_recall.use_cases.recall import Recall
+from corrigenda_recall.use_cases.search_entities import SearchEntities
+from corrigenda_recall.use_cases.timeline import Timeline
 from corrigenda_recall.use_cases.trace import Trace
 
 
@@ -28,7 +32,11 @@ def bindings(foundation: Foundation, settings: RecallSettings, embedder: Embedde
             embedding_timeout_seconds=settings.query_embedding_timeout_seconds,
         ),
         trace=Trace(reader=foundation.reader, page_tokens=tokens),
+        timeline=Timeline(reader=foundation.reader, page_tokens=tokens),
+        get_relationship=GetRelationship(reader=foundation.reader),
+        search_entities=SearchEntities(reader=foundation.reader, page_tokens=tokens),
         list_predicates=ListPredicates(reader=foundation.reader, page_tokens=tokens),
+        get_source_history=GetSourceHistory(reader=foundation.reader),
         list_changes=ListChanges(reader=foundation.reader),
     )
     return [

@@ -13,9 +13,13 @@ from corrigenda_core.rpc.calls import current_call
 
 from corrigenda_recall.recall_responses import RecallMessages
 from corrigenda_recall.requests import recall_question_of
+from corrigenda_recall.use_cases.get_relationship import GetRelationship
+from corrigenda_recall.use_cases.get_source_history import GetSourceHistory
 from corrigenda_recall.use_cases.list_changes import ListChanges
 from corrigenda_recall.use_cases.list_predicates import ListPredicates
 from corrigenda_recall.use_cases.recall import Recall
+from corrigenda_recall.use_cases.search_entities import SearchEntities
+from corrigenda_recall.use_cases.timeline import Timeline
 from corrigenda_recall.use_cases.trace import Trace
 
 
@@ -29,7 +33,11 @@ class RecallHandlers(recall_service_pb2_grpc.RecallServiceServicer):
 
     recall: Recall
     trace: Trace
+    timeline: Timeline
+    get_relationship: GetRelationship
+    search_entities: SearchEntities
     list_predicates: ListPredicates
+    get_source_history: GetSourceHistory
     list_changes: ListChanges
 
     async def Recall(self, request: messages.RecallRequest, context: Any) -> messages.RecallResponse:
@@ -41,11 +49,33 @@ class RecallHandlers(recall_service_pb2_grpc.RecallServiceServicer):
         """Everything that is recorded about one relationship."""
         return await self.trace(current_call().caller, request, _deadline())
 
+    async def Timeline(self, request: messages.TimelineRequest, context: Any) -> messages.TimelineResponse:
+        """Every value that an entity or a slot ever had."""
+        return await self.timeline(current_call().caller, request, _deadline())
+
+    async def GetRelationship(
+        self, request: messages.GetRelationshipRequest, context: Any
+    ) -> messages.GetRelationshipResponse:
+        """One relationship in a view."""
+        return await self.get_relationship(current_call().caller, request, _deadline())
+
+    async def SearchEntities(
+        self, request: messages.SearchEntitiesRequest, context: Any
+    ) -> messages.SearchEntitiesResponse:
+        """Entities by name."""
+        return await self.search_entities(current_call().caller, request, _deadline())
+
     async def ListPredicates(
         self, request: messages.ListPredicatesRequest, context: Any
     ) -> messages.ListPredicatesResponse:
         """The predicates of the team."""
         return await self.list_predicates(current_call().caller, request, _deadline())
+
+    async def GetSourceHistory(
+        self, request: messages.GetSourceHistoryRequest, context: Any
+    ) -> messages.GetSourceHistoryResponse:
+        """How what a source said has fared."""
+        return await self.get_source_history(current_call().caller, request, _deadline())
 
     async def ListChanges(
         self, request: messages.ListChangesRequest, context: Any

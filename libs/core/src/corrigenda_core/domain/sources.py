@@ -114,6 +114,21 @@ class FragmentSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RetiredFragment:
+    """A fragment that supports nothing any more: its source has moved on, or ``superseded_by`` takes its place."""
+
+    fragment_id: FragmentId
+    superseded_by: FragmentId | None = None
+
+    @property
+    def reason(self) -> RetirementReason:
+        """Why."""
+        if self.superseded_by is None:
+            return RetirementReason.REVISION_SUPERSEDED
+        return RetirementReason.SUPERSEDED_BY_AUTHOR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GrantedAuthority:
     """What a support is worth for its predicate; ``note`` tells the caller that it is less than was claimed."""
 

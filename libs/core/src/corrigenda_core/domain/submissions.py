@@ -21,7 +21,11 @@ from corrigenda_core.domain.verification import CitedSpan, Modality
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceInput:
-    """One piece of evidence as submitted; ``authority`` is what the author claims."""
+    """One piece of evidence as submitted (R2.2); ``authority`` is what the author claims.
+
+    ``source_key`` and ``source_revision`` stand together or not at all. ``confidence`` is stored and shown, and counts
+    for nothing.
+    """
 
     content: str
     source_type: SourceType
@@ -111,11 +115,17 @@ class ProposedRelationship:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """One call of Remember: evidence, what it is proposed to say, and the caller's idempotency key."""
+    """One call of Remember: evidence, what it is proposed to say, and the caller's idempotency key.
+
+    ``extractor`` names what made the proposal, where its author gave none; ``extractor_failed`` says that it should
+    have made one and could not.
+    """
 
     evidence: tuple[EvidenceInput, ...]
     entities: tuple[ProposedEntity, ...] = ()
     relationships: tuple[ProposedRelationship, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
     resolution_context: ResolutionContext | None = None
+    extractor: str = ""
+    extractor_failed: bool = False
     idempotency_key: IdempotencyKey

@@ -11,6 +11,7 @@ from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.evidence import Support, SupportDecision
 from corrigenda_core.domain.ids import ConflictId, IdempotencyKey, TeamId
 from corrigenda_core.domain.items import ReviewItem
+from corrigenda_core.domain.placement_decisions import ObservationBinding
 from corrigenda_core.domain.relationships import Carriage, CrossReference, Relationship, Statement, Transition
 from corrigenda_core.domain.resolutions import DecisionRecord
 from corrigenda_core.domain.time import Instant
@@ -258,6 +259,20 @@ class ChangesWriter:
                 "decision_id": reference.decision_id,
                 "reason": "reverted",
                 **actor_columns(self.actor),
+            },
+        )
+
+    def binding(self, binding: ObservationBinding) -> None:
+        """Writes what a waiting observation turned out to name."""
+        self.transaction.insert(
+            tables.observation_bindings,
+            {
+                "observation_id": binding.observation_id,
+                "subject_id": binding.subject_id,
+                "object_entity_id": binding.object_id,
+                "predicate": binding.predicate,
+                "given_up": binding.given_up,
+                "decision_id": binding.decision_id,
             },
         )
 

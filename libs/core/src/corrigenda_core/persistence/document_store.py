@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from corrigenda_core.domain.evidence import ScanVerdict
 from corrigenda_core.domain.ids import FragmentId, TeamId
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence.database import Database, Row
@@ -179,7 +178,7 @@ def _intent(row: Row) -> Intent:
         reason=row["reason"],
         asked_at=row["asked_at"],
         content=row["content"],
-        quarantined=row["scan_verdict"] == ScanVerdict.QUARANTINED,
+        quarantined=row["quarantined"],
         recorded_at=row["recorded_at"],
         embedding_space=row["embedding_space"],
     )

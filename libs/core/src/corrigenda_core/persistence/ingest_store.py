@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from corrigenda_core.domain.cases import ConflictCase
@@ -32,7 +32,7 @@ from corrigenda_core.domain.predicates import (
     SupersessionBasis,
 )
 from corrigenda_core.domain.relationships import Relationship
-from corrigenda_core.domain.sources import RegisteredSource
+from corrigenda_core.domain.sources import FragmentSource, RegisteredSource, RetirementReason, SourceClaim
 from corrigenda_core.domain.team import TeamPolicy
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence.case_rows import case_of
@@ -40,12 +40,24 @@ from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import Query, load_sql
 from corrigenda_core.persistence.row_values import relationship_of
 from corrigenda_core.persistence.slot_store import item_of
-from corrigenda_core.persistence.source_store import registered_sources, source_of
+from corrigenda_core.persistence.source_store import (
+    StoredSourceState,
+    fragment_source_of,
+    fragments_of_current_revisions,
+    registered_sources,
+    slots_of_current_revisions,
+    source_of,
+    source_state_of,
+    source_states,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFragment:
-    """A fragment as a resubmission, a derivation or an adoption sees it."""
+    """A fragment as a resubmission, a derivation or an adoption sees it.
+
+    ``released`` says that an administrator has let a quarantined one go.
+    """
 
     fragment_id: FragmentId
     author_id: ProfileId
@@ -60,6 +72,24 @@ class StoredFragment:
     derived_from_fragment_ids: tuple[FragmentId, ...]
     occurred_at: Instant | None
     recorded_at: Instant
+    released: bool = False
+    retired: RetirementReason | None = None
+
+    @property
+    def is_quarantined(self) -> bool:
+        """Whether it supports nothing, because nobody has released it."""
+        return self.scan_verdict is ScanVerdict.QUARANTINED and not self.released
+
+    @property
+    def source(self) -> FragmentSource:
+        """Which source it is of."""
+        claim = SourceClaim(
+            author=self.author_id,
+            source_group=self.source_group,
+            source_key=self.source_key,
+            source_revision=self.source_revision,
+        )
+        return FragmentSource(fragment_id=self.fragment_id, claim=claim)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +97,10 @@ class SubmissionFacts:
     """Everything that the team knows of what one submission names.
 
     ``predicates`` is by the form of the phrase (`decide_predicate_key`); ``names`` how each candidate is shown.
-    ``registry`` holds the entries in use that its evidence can be of.
+    ``asked_phrases`` are the caller's pending questions about unknown phrases, by their forms. ``registry`` holds the
+    entries in use that its evidence can be of, ``source_states`` where its source keys stand. ``leaving`` are the
+    fragments that lose their effect if the keys that it advances move on, ``touched`` the slots in which these, or
+    those that it names as superseded, support anything.
     """
 
     policy: TeamPolicy
@@ -79,8 +112,12 @@ class SubmissionFacts:
     origins: Mapping[FragmentId, StoredFragment]
     cases: Mapping[ConflictId, ConflictCase]
     targets: Mapping[RelationshipId, Relationship]
+    registry: tuple[RegisteredSource, ...]
+    source_states: Mapping[str, StoredSourceState]
+    leaving: tuple[FragmentSource, ...]
+    touched: Mapping[Slot, Predicate]
     items: Mapping[ItemId, ReviewItem]
-    registry: tuple[RegisteredSource, ...] = ()
+    asked_phrases: Mapping[PredicateKey, ReviewItem]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +133,11 @@ class FactQueries:
     origin_ids: Collection[FragmentId] = ()
     conflict_ids: Collection[ConflictId] = ()
     target_ids: Collection[RelationshipId] = ()
-    item_ids: Collection[ItemId] = ()
     source_groups: Collection[str] = ()
     source_keys: Collection[str] = ()
+    advanced_keys: Collection[str] = ()
+    superseded_ids: Collection[FragmentId] = ()
+    item_ids: Collection[ItemId] = ()
 
     def queries(self) -> list[Query]:
         """What to send, each under its own name."""
@@ -111,12 +150,24 @@ class FactQueries:
             sql.query("entity_names_for_mentions", **team, **profile, **mentions),
             sql.query("entity_contexts_for_mentions", **team, **mentions),
             sql.query("own_fragments", **team, **profile, hashes=sorted(self.content_hashes)),
-            sql.query("origin_fragments", **team, fragment_ids=sorted(self.origin_ids)),
+            sql.query("origin_fragments", **team, fragment_ids=sorted({*self.origin_ids, *self.superseded_ids})),
             sql.query("cases_by_id", **team, conflict_ids=sorted(self.conflict_ids)),
             sql.query("relationships_by_id", **team, relationship_ids=sorted(self.target_ids)),
+            *self._source_queries(),
             sql.query("items_by_id", **team, item_ids=sorted(self.item_ids)),
-            registered_sources(self.team_id, groups=self.source_groups, keys=self.source_keys),
+            sql.query("pending_phrases", **team, **profile, forms=sorted(self.forms)),
         ]
+
+    def _source_queries(self) -> Iterator[Query]:
+        """What only a submission asks that names sources."""
+        if self.source_groups or self.source_keys:
+            yield registered_sources(self.team_id, groups=self.source_groups, keys=self.source_keys)
+        if self.source_keys:
+            yield source_states(self.team_id, self.source_keys)
+        if self.advanced_keys:
+            yield fragments_of_current_revisions(self.team_id, self.advanced_keys)
+        if self.advanced_keys or self.superseded_ids:
+            yield slots_of_current_revisions(self.team_id, self.advanced_keys, self.superseded_ids)
 
     def facts(self, answers: Mapping[str, list[Row]]) -> SubmissionFacts:
         """What the answers say."""
@@ -128,12 +179,16 @@ class FactQueries:
             predicates=_predicates(answers["predicates_by_form"]),
             entities=entities,
             names=names,
-            own_fragments=tuple(_fragment(row) for row in answers["own_fragments"]),
-            origins={row["fragment_id"]: _fragment(row) for row in answers["origin_fragments"]},
+            own_fragments=tuple(stored_fragment_of(row) for row in answers["own_fragments"]),
+            origins={row["fragment_id"]: stored_fragment_of(row) for row in answers["origin_fragments"]},
             cases={row["conflict_id"]: case_of(row, ()) for row in answers["cases_by_id"]},
             targets={row["relationship_id"]: relationship_of(row) for row in answers["relationships_by_id"]},
-            items={row["item_id"]: item_of(row, _slot_of(row)) for row in answers["items_by_id"]},
-            registry=tuple(source_of(row) for row in answers["registered_sources"]),
+            registry=tuple(source_of(row) for row in answers.get("registered_sources", ())),
+            source_states={row["source_key"]: source_state_of(row) for row in answers.get("source_states_by_key", ())},
+            leaving=tuple(fragment_source_of(row) for row in answers.get("fragments_of_current_revisions", ())),
+            touched=dict(_touched(row) for row in answers.get("slots_of_current_revisions", ())),
+            items={row["item_id"]: item_of(row, slot_of(row)) for row in answers["items_by_id"]},
+            asked_phrases={row["form"]: item_of(row, slot_of(row)) for row in answers["pending_phrases"]},
         )
 
 
@@ -162,6 +217,16 @@ def insert_text_bands(team_id: TeamId, bands: Sequence[tuple[FragmentId, Sequenc
         bands=[band for band, _ in rows],
         fragment_ids=[fragment_id for _, fragment_id in rows],
     )
+
+
+def team_settings(team_id: TeamId, profile_id: ProfileId) -> Query:
+    """The team's policy and the caller's name; one row, see `team_policy_of`."""
+    return load_sql("ingest.sql").query("team_settings", team_id=team_id, profile_id=profile_id)
+
+
+def active_predicates(team_id: TeamId) -> Query:
+    """The active predicates, by key; `predicate_of` reads a row."""
+    return load_sql("ingest.sql").query("active_predicates", team_id=team_id)
 
 
 def predicate_names(team_id: TeamId) -> Query:
@@ -205,7 +270,13 @@ def predicate_of(row: Row) -> Predicate:
     )
 
 
-def _slot_of(row: Row) -> Slot | None:
+def _touched(row: Row) -> tuple[Slot, Predicate]:
+    """A slot with the current version of its predicate."""
+    predicate = predicate_of(row)
+    return Slot(subject_id=row["subject_id"], predicate=predicate.key, scope=row["scope"]), predicate
+
+
+def slot_of(row: Row) -> Slot | None:
     """The slot that an item asks about; one about a mention or a phrase has none."""
     if row["subject_id"] is None:
         return None
@@ -246,7 +317,8 @@ def _entities(names: Sequence[Row], contexts: Sequence[Row]) -> tuple[tuple[Enti
     return entities, shown
 
 
-def _fragment(row: Row) -> StoredFragment:
+def stored_fragment_of(row: Row) -> StoredFragment:
+    """The fragment in a row of fragments, with whether it was ``released``."""
     return StoredFragment(
         fragment_id=row["fragment_id"],
         author_id=row["author_id"],
@@ -261,4 +333,6 @@ def _fragment(row: Row) -> StoredFragment:
         derived_from_fragment_ids=tuple(row["derived_from_fragment_ids"]),
         occurred_at=row["occurred_at"],
         recorded_at=row["recorded_at"],
+        released=row["released"],
+        retired=None if row["retired"] is None else RetirementReason(row["retired"]),
     )

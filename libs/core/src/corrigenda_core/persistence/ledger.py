@@ -54,7 +54,15 @@ ERASABLE_TEXTS: Mapping[str, frozenset[str]] = {
     "entity_names": frozenset({"normal_name", "name"}),
     "entity_contexts": frozenset({"context_value"}),
     "observations": frozenset(
-        {"subject_phrase", "predicate_phrase", "object_phrase", "value_canonical", "value_display", "comment"}
+        {
+            "subject_phrase",
+            "predicate_phrase",
+            "object_phrase",
+            "mentions",
+            "value_canonical",
+            "value_display",
+            "comment",
+        }
     ),
     "statements": frozenset({"value_canonical", "value_display", "object_key"}),
     "relationships": frozenset({"value_canonical", "value_display", "object_key"}),

@@ -1,34 +1,22 @@
-"""What the reviewer reads and keeps: claims with their fencing tokens, one case at a time, and the records of runs."""
+"""What the reviewer keeps: claims with their fencing tokens, reservations of nights, and the records of runs."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 
-from corrigenda_core.domain.cases import CaseMember
 from corrigenda_core.domain.ids import ConflictId, TeamId
-from corrigenda_core.domain.slots import CaseView
 from corrigenda_core.domain.team import TeamPolicy
 from corrigenda_core.domain.time import Instant
-from corrigenda_core.persistence.case_rows import case_of, member_of, position_of
-from corrigenda_core.persistence.database import Database, Row, Unbounded
+from corrigenda_core.persistence.database import Database, Row
 from corrigenda_core.persistence.ingest_store import team_policy_of
 from corrigenda_core.persistence.named_sql import Query, load_sql
-from corrigenda_core.persistence.row_values import relationship_of, support_of
-from corrigenda_core.persistence.slot_store import CaseRowVersions
-from corrigenda_core.persistence.work_transaction import WorkRunner
+from corrigenda_core.persistence.review_cases import CaseRows, case_queries, case_rows
+from corrigenda_core.persistence.work_transaction import WorkRunner, WorkTransaction
 
 _SQL = "review.sql"
-_CASE_STATEMENTS = (
-    "review_case",
-    "review_positions",
-    "review_members",
-    "review_beside",
-    "review_carriages",
-    "review_supports",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +38,15 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunClaim:
-    """A claimed run."""
+class ClaimedCases:
+    """Claimed cases in the order of their claims, and the rows of each as they were when it was claimed.
 
-    run_id: str
-    token: int
+    Whatever changes a case raises its version and takes the claim away, so a claim that still stands at a commit says
+    that these rows are the case.
+    """
+
+    claims: Sequence[Claim]
+    rows: Mapping[ConflictId, CaseRows]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,6 +64,25 @@ class RunCounters:
     def columns(self) -> dict[str, int]:
         """The counters by name."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunClaim:
+    """A claimed run: ``token`` counts its claims from 1, ``counters`` hold what it did under those before."""
+
+    run_id: str
+    token: int
+    counters: RunCounters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewGauge:
+    """A number over all teams: of live cases by status, or of leases by state; ages in seconds of team time."""
+
+    gauge: str
+    state: str
+    number: int
+    oldest_seconds: float
 
 
 class ReviewStore:
@@ -108,37 +119,61 @@ class ReviewStore:
         )
 
     async def claim_run(self, team: TeamNow) -> RunClaim | None:
-        """Takes the oldest waiting run, and makes every live case of the team due for it."""
+        """Takes the oldest waiting run. When it is begun, every live case of the team becomes due for it, once."""
         parameters = {"team_id": team.team_id, "team_now": team.now}
-        rows = await self._run(
-            team.team_id, self._sql.query("claim_run", **parameters, lease_seconds=self._lease_seconds)
-        )
+        claim = self._sql.query("claim_run", **parameters, lease_seconds=self._lease_seconds)
+
+        async def work(transaction: WorkTransaction) -> list[Row]:
+            rows = transaction.prefetched[claim.name]
+            if rows and rows[0]["claim_token"] == 1:
+                await transaction.execute(self._sql.query("look_at_all", **parameters))
+            return rows
+
+        rows: list[Row] = await self._work.run(team.team_id, work, prefetch=[claim])
         if not rows:
             return None
-        await self._run(team.team_id, self._sql.query("look_at_all", **parameters))
-        return RunClaim(run_id=rows[0]["run_id"], token=rows[0]["claim_token"])
+        counters = RunCounters(**{one.name: rows[0][one.name] for one in fields(RunCounters)})
+        return RunClaim(run_id=rows[0]["run_id"], token=rows[0]["claim_token"], counters=counters)
 
-    async def claim_cases(self, team: TeamNow, *, night: date, batch: int) -> list[Claim]:
-        """Takes due cases in the order of the index (R7.18), skipping those that another reviewer is taking."""
-        rows = await self._run(
-            team.team_id,
-            self._sql.query(
-                "claim_cases",
-                team_id=team.team_id,
-                team_now=team.now,
-                night=night,
-                batch=batch,
-                lease_seconds=self._lease_seconds,
-            ),
+    async def claim_cases(self, team: TeamNow, *, night: date, batch: int) -> ClaimedCases:
+        """Takes due cases in the order of the index (R7.18), skipping those that another reviewer is taking.
+
+        All their rows are loaded with them, a query for all cases at once.
+        """
+        claim = self._sql.query(
+            "claim_cases",
+            team_id=team.team_id,
+            team_now=team.now,
+            night=night,
+            batch=batch,
+            lease_seconds=self._lease_seconds,
         )
-        rows.sort(key=lambda row: (row["next_review_at"], row["conflict_id"]))
-        return [
-            Claim(conflict_id=ConflictId(row["conflict_id"]), token=row["claim_token"], attempt=row["attempts"])
-            for row in rows
-        ]
 
-    async def give_back(self, team: TeamNow, claim: Claim, next_review_at: Instant) -> None:
-        """Lets a case go without a look; a claim that is lost by now changes nothing."""
+        async def work(transaction: WorkTransaction) -> ClaimedCases:
+            claimed = sorted(
+                transaction.prefetched[claim.name], key=lambda row: (row["next_review_at"], row["conflict_id"])
+            )
+            claims = [
+                Claim(conflict_id=ConflictId(row["conflict_id"]), token=row["claim_token"], attempt=row["attempts"])
+                for row in claimed
+            ]
+            if not claims:
+                return ClaimedCases(claims=(), rows={})
+            queries = case_queries(team.team_id, [one.conflict_id for one in claims])
+            answers = await transaction.execute(*queries)
+            named = {query.name: rows for query, rows in zip(queries, answers, strict=True)}
+            return ClaimedCases(claims=claims, rows=case_rows(named, [one.conflict_id for one in claims]))
+
+        found: ClaimedCases = await self._work.run(team.team_id, work, prefetch=[claim])
+        return found
+
+    async def give_back(
+        self, team: TeamNow, claim: Claim, next_review_at: Instant, *, rest_seconds: float = 0.0
+    ) -> None:
+        """Lets a case go without a look; a claim that is lost by now changes nothing.
+
+        Nobody takes the case for ``rest_seconds`` of real time.
+        """
         await self._run(
             team.team_id,
             self._sql.query(
@@ -147,37 +182,70 @@ class ReviewStore:
                 conflict_id=claim.conflict_id,
                 claim_token=claim.token,
                 next_review_at=next_review_at,
+                rest_seconds=rest_seconds,
             ),
         )
 
-    async def raise_alert(self, team: TeamNow, claim: Claim, *, alert_id: str, reason: str) -> None:
-        """Tells people that a case could not be looked at."""
+    async def raise_alert(
+        self,
+        team: TeamNow,
+        *,
+        alert_id: str,
+        kind: str,
+        reason: str,
+        conflict_id: ConflictId | None = None,
+        details: Mapping[str, object] | None = None,
+    ) -> None:
+        """Tells people of what the reviewer cannot do by itself."""
         await self._run(
             team.team_id,
             self._sql.query(
                 "raise_alert",
                 team_id=team.team_id,
                 alert_id=alert_id,
-                conflict_id=claim.conflict_id,
+                kind=kind,
+                conflict_id=conflict_id,
                 reason=reason,
+                details=json.dumps(dict(details or {})),
                 team_now=team.now,
             ),
         )
 
-    async def renew_run(self, team: TeamNow, run: RunClaim) -> None:
-        """Keeps a run for another lease: nobody else starts it over while it goes on."""
+    async def gauges(self) -> list[ReviewGauge]:
+        """Live cases and leases of all teams in numbers; reads every one of them."""
+        rows = await self._database.ask(self._sql.query("review_gauges"))
+        return [
+            ReviewGauge(
+                gauge=row["gauge"],
+                state=row["state"],
+                number=row["number"],
+                oldest_seconds=max(0.0, row["oldest_seconds"] or 0.0),
+            )
+            for row in rows
+        ]
+
+    async def renew_run(self, team: TeamNow, run: RunClaim, counters: RunCounters) -> None:
+        """Keeps a run for another lease, and what it did so far: nobody else starts it over while it goes on."""
+        await self._keep_run(team, run, counters, self._lease_seconds)
+
+    async def leave_run(self, team: TeamNow, run: RunClaim, counters: RunCounters) -> None:
+        """Leaves a run that is not through to whoever comes next, with what it did so far."""
+        await self._keep_run(team, run, counters, 0.0)
+
+    async def _keep_run(self, team: TeamNow, run: RunClaim, counters: RunCounters, lease_seconds: float) -> None:
         await self._run(
             team.team_id,
             self._sql.query(
-                "renew_run",
+                "keep_run",
                 team_id=team.team_id,
                 run_id=run.run_id,
                 claim_token=run.token,
-                lease_seconds=self._lease_seconds,
+                lease_seconds=lease_seconds,
+                **counters.columns(),
             ),
         )
 
-    async def finish_run(self, team: TeamNow, run: RunClaim, counters: RunCounters) -> None:
+    async def finish_run(self, team: TeamNow, run: RunClaim, counters: RunCounters, *, given_up: bool = False) -> None:
         """Ends a run with its counters; a run that another reviewer has taken over stays theirs."""
         await self._run(
             team.team_id,
@@ -186,6 +254,7 @@ class ReviewStore:
                 team_id=team.team_id,
                 run_id=run.run_id,
                 claim_token=run.token,
+                status="failed" if given_up else "finished",
                 team_now=team.now,
                 **counters.columns(),
             ),
@@ -207,78 +276,3 @@ class ReviewStore:
 
     async def _run(self, team_id: TeamId, query: Query) -> list[Row]:
         return await self._work.run(team_id, lambda work: work.prefetched[query.name], prefetch=[query])
-
-
-def look_queries(team_id: TeamId, claim: Claim) -> list[Query]:
-    """What a look needs inside its commit: the lease, locked until its end, the case, and who shares members."""
-    sql = load_sql(_SQL)
-    case = {"team_id": team_id, "conflict_id": claim.conflict_id}
-    return [
-        sql.query("hold_lease", **case, claim_token=claim.token),
-        sql.query("review_others", **case),
-        *case_queries(team_id, claim.conflict_id),
-    ]
-
-
-def case_queries(team_id: TeamId, conflict_id: ConflictId) -> list[Query]:
-    """What a look reads of one case; `case_view` reads the answers."""
-    sql = load_sql(_SQL)
-    parameters = {"team_id": team_id, "conflict_id": conflict_id}
-    return [
-        Query(name=_name_of(name, conflict_id), sql=sql[name].sql, parameters=parameters) for name in _CASE_STATEMENTS
-    ]
-
-
-def _name_of(statement: str, conflict_id: ConflictId) -> str:
-    return f"{statement}:{conflict_id}"
-
-
-def other_cases(answers: Mapping[str, list[Row]]) -> list[ConflictId]:
-    """The other live cases that share a member, by the answers to `look_queries`."""
-    return [ConflictId(row["conflict_id"]) for row in answers["review_others"]]
-
-
-def finish_look(team_id: TeamId, claim: Claim, *, next_review_at: Instant | Unbounded, team_now: Instant) -> Query:
-    """Gives the lease back inside the commit; the commit fails if the claim is lost."""
-    return load_sql(_SQL).query(
-        "finish_look",
-        team_id=team_id,
-        conflict_id=claim.conflict_id,
-        claim_token=claim.token,
-        next_review_at=next_review_at,
-        team_now=team_now,
-    )
-
-
-def is_held(answers: Mapping[str, list[Row]]) -> bool:
-    """Whether the claim still stands, by the answers to `look_queries`."""
-    return bool(answers["hold_lease"])
-
-
-def look_again(team_id: TeamId, conflict_id: ConflictId, *, next_review_at: Instant) -> Query:
-    """Takes the lease of a case away from whoever holds it: its version rises without them."""
-    return load_sql("case_lease.sql").query(
-        "look_again", team_id=team_id, conflict_id=conflict_id, next_review_at=next_review_at
-    )
-
-
-def case_view(answers: Mapping[str, list[Row]], conflict_id: ConflictId) -> CaseView:
-    """A case, by the answers to `case_queries`."""
-    rows = {name: answers[_name_of(name, conflict_id)] for name in _CASE_STATEMENTS}
-    members: dict[str, list[CaseMember]] = defaultdict(list)
-    for row in rows["review_members"]:
-        members[row["position_id"]].append(member_of(row))
-    (case,) = rows["review_case"]
-    positions = tuple(position_of(row, tuple(members[row["position_id"]])) for row in rows["review_positions"])
-    return CaseView(
-        case=case_of(case, positions),
-        rows=tuple(relationship_of(row) for row in rows["review_members"]),
-        beside=tuple(relationship_of(row) for row in rows["review_beside"]),
-        supports=tuple(support_of(row) for row in rows["review_supports"]),
-        carried=tuple((row["relationship_id"], row["statement_id"]) for row in rows["review_carriages"]),
-    )
-
-
-def load_versions(answers: Mapping[str, list[Row]], conflict_id: ConflictId, versions: CaseRowVersions) -> None:
-    """Adds the versions of the rows of a case's positions and members."""
-    versions.load(answers[_name_of("review_positions", conflict_id)], answers[_name_of("review_members", conflict_id)])

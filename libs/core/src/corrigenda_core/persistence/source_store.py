@@ -7,20 +7,23 @@ from dataclasses import dataclass
 
 from corrigenda_core.domain.actors import KeyScope
 from corrigenda_core.domain.evidence import Authority, SupportDecision, SupportDecisionKind
-from corrigenda_core.domain.ids import PredicateKey, ProfileId, TeamId
+from corrigenda_core.domain.ids import FragmentId, PredicateKey, ProfileId, TeamId
 from corrigenda_core.domain.objects import Slot
 from corrigenda_core.domain.sources import (
     AnyProfile,
     EveryPredicate,
+    FragmentSource,
     OnlyPredicates,
     OnlyProfiles,
     RegisteredSource,
     SourceClaim,
     SourceLifecycle,
+    SourceState,
 )
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import Query, load_sql
 from corrigenda_core.policy.authority import REASON_REGISTRY_CHANGED, ClaimedSupport
+from corrigenda_core.policy.limits import decide_limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +54,64 @@ def supports_of_source(team_id: TeamId, *, source_group: str, source_key: str, l
 def predicates_by_key(team_id: TeamId, keys: Collection[PredicateKey]) -> Query:
     """The current versions of predicates (`predicate_of`)."""
     return load_sql("sources.sql").query("predicates_by_key", team_id=team_id, predicates=sorted(keys))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSourceState:
+    """Where a source key stands, and the version of its row."""
+
+    state: SourceState
+    version: int
+
+
+def source_states(team_id: TeamId, keys: Collection[str]) -> Query:
+    """Where source keys stand (`source_state_of`)."""
+    return load_sql("sources.sql").query("source_states_by_key", team_id=team_id, keys=sorted(keys))
+
+
+def fragments_of_current_revisions(team_id: TeamId, keys: Collection[str]) -> Query:
+    """The fragments that lose their effect if these keys move on (`fragment_source_of`)."""
+    limit = decide_limit("supports_per_source_change").greatest + 1
+    return load_sql("sources.sql").query(
+        "fragments_of_current_revisions", team_id=team_id, keys=sorted(keys), limit=limit
+    )
+
+
+def slots_of_current_revisions(team_id: TeamId, keys: Collection[str], fragment_ids: Collection[FragmentId]) -> Query:
+    """The slots in which those, and these fragments, support anything: rows of a slot and its whole predicate."""
+    return load_sql("sources.sql").query(
+        "slots_of_current_revisions",
+        team_id=team_id,
+        keys=sorted(keys),
+        fragment_ids=sorted(fragment_ids),
+        limit=decide_limit("slots_per_source_change").greatest + 1,
+    )
+
+
+def source_state_of(row: Row) -> StoredSourceState:
+    """The state in a row of ``source_states``."""
+    return StoredSourceState(
+        state=SourceState(
+            source_key=row["source_key"],
+            first_user=row["first_user"],
+            current_revision=row["current_revision"],
+            prior_revision=row["prior_revision"],
+        ),
+        version=row["version"],
+    )
+
+
+def fragment_source_of(row: Row) -> FragmentSource:
+    """A fragment with its source."""
+    return FragmentSource(
+        fragment_id=row["fragment_id"],
+        claim=SourceClaim(
+            author=row["author_id"],
+            source_group=row["source_group"],
+            source_key=row["source_key"],
+            source_revision=row["source_revision"],
+        ),
+    )
 
 
 def source_of(row: Row) -> RegisteredSource:

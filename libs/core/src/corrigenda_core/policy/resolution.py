@@ -29,6 +29,7 @@ from corrigenda_core.domain.resolutions import (
 from corrigenda_core.domain.slots import PlanContext, SlotView
 from corrigenda_core.policy.authorization import Verb, may_change
 from corrigenda_core.policy.facet_division import plan_facets
+from corrigenda_core.policy.placement_actions import plan_answered_items
 from corrigenda_core.policy.sides import (
     Side,
     decide_side,
@@ -109,7 +110,8 @@ def plan_resolution(view: SlotView, context: PlanContext, answer: Answer) -> Cha
         beside=replace(evidence, decision_records=(record,), references=settlement.references),
         replacing=settlement.kind is not DecisionKind.MERGE,
     )
-    return replace(changes, items=_answered(changes.items, answer.current or answer.item, settlement.kind, decision_id))
+    answered = plan_answered_items(changes.items, answer.current or answer.item, settlement.kind, decision_id)
+    return replace(changes, items=answered)
 
 
 def may_answer_item(context: PlanContext, item: ReviewItem, expected_version: int) -> None:
@@ -296,15 +298,3 @@ def _same(incoming: Sequence[Side], sides: Sequence[Side], decision_id: Decision
         ),
         kept_id=others[0].row_id,
     )
-
-
-def _answered(
-    items: Sequence[ReviewItem], item: ReviewItem, kind: DecisionKind, decision_id: DecisionId
-) -> tuple[ReviewItem, ...]:
-    """The item as answered; it stays pending, at a new version, where a dispute is left between its sides."""
-    planned = {one.item_id: one for one in items}
-    answered = planned.get(item.item_id, replace(item, version=item.version + 1))
-    if answered.status is ItemStatus.CLOSED:
-        answered = replace(answered, status=ItemStatus.RESOLVED, reason=kind.value, decision_id=decision_id)
-    planned[item.item_id] = answered
-    return tuple(planned.values())

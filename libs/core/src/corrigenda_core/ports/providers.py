@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from corrigenda_core.domain.ids import EntityId, PredicateKey, ProposalId
 from corrigenda_core.domain.judging import JudgeAnswer, JudgeQuestion
@@ -21,7 +18,12 @@ from corrigenda_core.domain.submissions import ProposedEntity, ProposedRelations
 from corrigenda_core.domain.time import Instant, TimeBound
 from corrigenda_core.domain.verification import CitedSpan, Modality, VerificationVerdict
 
-Vectors = NDArray[np.float32]
+# Most processes never embed, and need not load what holds vectors.
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Vectors: TypeAlias = "NDArray[np.float32]"
 """Embeddings: shape (texts, dimensions), each row of length 1."""
 
 

@@ -1,4 +1,7 @@
-"""Makes the providers that the settings name; called by a service's bootstrap and nowhere else."""
+"""Makes the providers that the settings name; called by a service's bootstrap and nowhere else.
+
+What a provider needs is imported where it is chosen: models and HTTP clients are memory that most processes never use.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,7 @@ from corrigenda_core.config import (
     VerifierChoice,
     VerifierSettings,
 )
-from corrigenda_core.ports.providers import Embedder
-from corrigenda_core.providers.embedder_hashing import HashingEmbedder
-from corrigenda_core.providers.embedder_minilm import minilm_embedder
+from corrigenda_core.ports.providers import Embedder, Extractor, Judge, Verifier
 from corrigenda_core.providers.extraction_validation import ValidatedExtractor
 from corrigenda_core.providers.extractor_local import LocalExtractor
 from corrigenda_core.providers.judge_local import LocalJudge
@@ -30,47 +31,78 @@ def make_embedder(settings: EmbedderSettings) -> Embedder:
     """The embedder; it loads nothing before its first text."""
     match settings.embedder:
         case EmbedderChoice.MINILM:
+            from corrigenda_core.providers.embedder_minilm import minilm_embedder
+
             return minilm_embedder(threads=settings.embedder_threads)
         case EmbedderChoice.HASHING:
+            from corrigenda_core.providers.embedder_hashing import HashingEmbedder
+
             return HashingEmbedder()
+        case EmbedderChoice.OPENAI:
+            from corrigenda_core.providers.remote.embedder import RemoteEmbedder
+            from corrigenda_core.providers.remote.endpoint import Endpoint
+
+            return RemoteEmbedder(
+                Endpoint(settings.model_service(timeout_seconds=settings.embedder_timeout_seconds)),
+                model=settings.embedder_model,
+                revision=settings.embedder_revision,
+                dimensions=settings.embedder_dimensions,
+                asks_for_length=settings.embedder_shortens,
+            )
         case unknown:
             assert_never(unknown)
 
 
 def make_verifier(settings: VerifierSettings, read_times: TimeReader) -> ValidatedVerifier:
     """The verifier, with its answers checked."""
+    verifier: Verifier
     match settings.verifier:
         case VerifierChoice.LOCAL:
-            return ValidatedVerifier(
-                LocalVerifier(read_times),
-                call_timeout_seconds=settings.verifier_timeout_seconds,
-                retries=settings.verifier_retries,
-            )
+            verifier = LocalVerifier(read_times)
+        case VerifierChoice.OPENAI:
+            from corrigenda_core.providers.remote.endpoint import Endpoint
+            from corrigenda_core.providers.remote.verifier import RemoteVerifier
+
+            service = settings.model_service(timeout_seconds=settings.verifier_timeout_seconds)
+            verifier = RemoteVerifier(Endpoint(service), model=settings.verifier_model)
         case unknown:
             assert_never(unknown)
+    return ValidatedVerifier(
+        verifier, call_timeout_seconds=settings.verifier_timeout_seconds, retries=settings.verifier_retries
+    )
 
 
 def make_extractor(settings: ExtractorSettings, read_times: TimeReader) -> ValidatedExtractor:
     """The extractor, with its proposals checked."""
+    extractor: Extractor
     match settings.extractor:
         case ExtractorChoice.LOCAL:
-            return ValidatedExtractor(
-                LocalExtractor(read_times),
-                call_timeout_seconds=settings.extractor_timeout_seconds,
-                retries=settings.extractor_retries,
-            )
+            extractor = LocalExtractor(read_times)
+        case ExtractorChoice.OPENAI:
+            from corrigenda_core.providers.remote.endpoint import Endpoint
+            from corrigenda_core.providers.remote.extractor import RemoteExtractor
+
+            service = settings.model_service(timeout_seconds=settings.extractor_timeout_seconds)
+            extractor = RemoteExtractor(Endpoint(service), model=settings.extractor_model)
         case unknown:
             assert_never(unknown)
+    return ValidatedExtractor(
+        extractor, call_timeout_seconds=settings.extractor_timeout_seconds, retries=settings.extractor_retries
+    )
 
 
 def make_judge(settings: JudgeSettings) -> ValidatedJudge:
     """The judge, with its answers checked."""
+    judge: Judge
     match settings.judge:
         case JudgeChoice.LOCAL:
-            return ValidatedJudge(
-                LocalJudge(),
-                call_timeout_seconds=settings.judge_timeout_seconds,
-                retries=settings.judge_retries,
-            )
+            judge = LocalJudge()
+        case JudgeChoice.OPENAI:
+            from corrigenda_core.providers.remote.endpoint import Endpoint
+            from corrigenda_core.providers.remote.judge import RemoteJudge
+
+            service = settings.model_service(timeout_seconds=settings.judge_timeout_seconds)
+            judge = RemoteJudge(Endpoint(service), model=settings.judge_model)
         case unknown:
             assert_never(unknown)
+    return ValidatedJudge(judge, call_timeout_seconds=settings.judge_timeout_seconds, retries=settings.judge_retries)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from corrigenda.conflict.v1 import case_explanation_pb2, conflict_case_pb2, review_item_pb2
 from corrigenda.ingest.v1 import placement_pb2
 from corrigenda.options.v1 import key_scope_pb2
-from corrigenda.recall.v1 import result_pb2, trace_pb2
+from corrigenda.recall.v1 import result_pb2, source_history_pb2, trace_pb2
 from corrigenda.type.v1 import (
     actor_pb2,
     decision_pb2,
@@ -27,6 +27,7 @@ from corrigenda_core.domain.cases import CaseAction, CaseKind, CaseStatus
 from corrigenda_core.domain.changes import CaseEffect, OutcomeKind
 from corrigenda_core.domain.evidence import Authority, ScanVerdict, SourceType, SupportDecisionKind
 from corrigenda_core.domain.explanations import Relation
+from corrigenda_core.domain.fates import Fate
 from corrigenda_core.domain.items import ItemKind, ItemStatus
 from corrigenda_core.domain.objects import Polarity, ValueType
 from corrigenda_core.domain.predicates import (
@@ -117,6 +118,7 @@ CONFLICT_EFFECT = EnumBridge(placement_pb2.ConflictEffect, CaseEffect, unspecifi
 DECISION_KIND = EnumBridge(decision_pb2.DecisionKind, DecisionKind)
 DEGRADATION = EnumBridge(result_pb2.Degradation, Degradation)
 EXCLUSION_REASON = EnumBridge(case_explanation_pb2.ExclusionReason, ExclusionReason)
+FATE = EnumBridge(source_history_pb2.Fate, Fate)
 ITEM_KIND = EnumBridge(review_item_pb2.ItemKind, ItemKind)
 ITEM_STATUS = EnumBridge(review_item_pb2.ItemStatus, ItemStatus)
 KEY_SCOPE = EnumBridge(key_scope_pb2.KeyScope, KeyScope)

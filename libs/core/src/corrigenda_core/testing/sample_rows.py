@@ -178,6 +178,7 @@ def _write_evidence(s: SampleTeam) -> None:
         predicate_phrase="deploys from",
         object_ref="main",
         object_phrase="main",
+        mentions="[]",
         subject_id=s.subject_id,
         object_entity_id=s.main_id,
         predicate="deploys_from",
@@ -279,6 +280,13 @@ def _write_decisions(s: SampleTeam) -> None:
         kind="facet",
         statement_id=s.observation_id,
         facet=0,
+    )
+    s.insert(
+        "observation_bindings",
+        observation_id=s.observation_id,
+        subject_id=s.subject_id,
+        given_up=False,
+        decision_id=s.decision_id,
     )
     s.insert(
         "cross_references",

@@ -21,3 +21,7 @@ class ReviewerSettings(ProcessSettings):
     review_poll_seconds: float = Field(
         default=0.25, ge=0.01, le=60.0, description="How long to wait when no team is due."
     )
+    review_teams_at_once: int = Field(default=4, ge=1, le=64, description="How many teams are reviewed side by side.")
+    review_gauge_seconds: float = Field(
+        default=30.0, ge=1.0, le=3600.0, description="How often live cases and leases of all teams are counted."
+    )

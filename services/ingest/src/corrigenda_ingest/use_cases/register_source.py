@@ -188,7 +188,8 @@ async def _changes(
         return []
     rows = await transaction.fetch(predicates_by_key(transaction.team_id, {slot.predicate for slot in regrants}))
     predicates = {row["predicate"]: predicate_of(row) for row in rows}
-    views = await load_slots(transaction, {slot: predicates[slot.predicate] for slot in regrants}, versions)
+    touched = {slot: predicates[slot.predicate] for slot in regrants}
+    views = await load_slots(transaction.fetch_all, transaction.team_id, touched, versions)
     (settings,) = transaction.prefetched["team_settings"]
     moment, policy = transaction.reading.next_moment(), team_policy_of(settings)
     changes = []

@@ -15,6 +15,9 @@ from corrigenda_recall.indexer.embedding import DocumentEmbedder
 from corrigenda_recall.indexer.metrics import IndexMetrics
 from corrigenda_recall.indexer.worker import Indexer, Pace
 
+# Longer than a poll and a large batch; shorter than what an operator would wait.
+SILENT_SECONDS_MAX = 120.0
+
 
 def indexer(foundation: Foundation, settings: IndexerSettings, embedder: Embedder) -> Indexer:
     """The worker."""
@@ -29,6 +32,7 @@ def indexer(foundation: Foundation, settings: IndexerSettings, embedder: Embedde
         ),
         metrics=metrics,
         monotonic_seconds=time.monotonic,
+        polled=foundation.health.beat,
     )
 
 
@@ -39,6 +43,7 @@ async def run_worker(settings: IndexerSettings) -> None:
         async with open_foundation(settings, "indexer") as foundation:
             stop = stop_event()
             worker = indexer(foundation, settings, embedder)
+            foundation.health.expect_beats(silent_seconds_max=SILENT_SECONDS_MAX)
             announce_ready(name="indexer")
             await worker.run_until(stop)
     finally:

@@ -77,12 +77,14 @@ class Indexer:
         pace: Pace,
         metrics: IndexMetrics,
         monotonic_seconds: Callable[[], float],
+        polled: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
         self._embedder = embedder
         self._pace = pace
         self._metrics = metrics
         self._monotonic_seconds = monotonic_seconds
+        self._polled = polled
         self._backlogs: dict[TeamId, _Backlog] = {}
         self._waiting_since: dict[TeamId, float] = {}
 
@@ -104,6 +106,7 @@ class Indexer:
     async def run_round(self, stop: asyncio.Event) -> bool:
         """One batch of every stale team; says whether there was anything to do."""
         teams = await self._store.stale_teams(TEAMS_PER_ROUND)
+        self._polled()
         self._forget_all_but(teams)
         worked = False
         for team_id in teams:

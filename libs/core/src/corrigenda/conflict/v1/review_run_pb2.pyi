@@ -62,7 +62,7 @@ class _ReviewRunStatusEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Revie
     REVIEW_RUN_STATUS_FINISHED: _ReviewRunStatus.ValueType  # 3
     """Through."""
     REVIEW_RUN_STATUS_FAILED: _ReviewRunStatus.ValueType  # 4
-    """Given up; what it had not examined stays due."""
+    """Given up, because reviewers kept failing in the middle of it; what it had not examined stays due."""
 
 class ReviewRunStatus(_ReviewRunStatus, metaclass=_ReviewRunStatusEnumTypeWrapper):
     """How far a review run is."""
@@ -76,7 +76,7 @@ REVIEW_RUN_STATUS_RUNNING: ReviewRunStatus.ValueType  # 2
 REVIEW_RUN_STATUS_FINISHED: ReviewRunStatus.ValueType  # 3
 """Through."""
 REVIEW_RUN_STATUS_FAILED: ReviewRunStatus.ValueType  # 4
-"""Given up; what it had not examined stays due."""
+"""Given up, because reviewers kept failing in the middle of it; what it had not examined stays due."""
 Global___ReviewRunStatus: _TypeAlias = ReviewRunStatus  # noqa: Y015
 
 @_typing.final
@@ -156,7 +156,7 @@ Global___ReviewRun: _TypeAlias = ReviewRun  # noqa: Y015
 
 @_typing.final
 class ReviewCounters(_message.Message):
-    """What a review run did: `examined` is the sum of the others."""
+    """What a review run did, whoever worked on it: `examined` is the sum of the others."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -168,7 +168,7 @@ class ReviewCounters(_message.Message):
     LEFT_FIELD_NUMBER: _builtins.int
     FAILED_FIELD_NUMBER: _builtins.int
     examined: _builtins.int
-    """Conflicts that it took up."""
+    """Conflicts that it took up, each time."""
     resolved: _builtins.int
     """Those that it resolved."""
     dismissed: _builtins.int
@@ -180,7 +180,7 @@ class ReviewCounters(_message.Message):
     left: _builtins.int
     """Those that another reviewer held, or that changed meanwhile; they stay due."""
     failed: _builtins.int
-    """Those at which the look failed; they stay due."""
+    """Looks that failed, each counted, and those that were given up for the night; the others stay due."""
     def __init__(
         self,
         *,

@@ -6,6 +6,7 @@ The service through which profiles write their own records."""
 from collections import abc as _abc
 from corrigenda.errors.v1 import error_reason_pb2 as _error_reason_pb2
 from corrigenda.ingest.v1 import forgetting_pb2 as _forgetting_pb2
+from corrigenda.ingest.v1 import placement_decision_pb2 as _placement_decision_pb2
 from corrigenda.ingest.v1 import placement_pb2 as _placement_pb2
 from corrigenda.ingest.v1 import submission_pb2 as _submission_pb2
 from google.protobuf import descriptor as _descriptor
@@ -429,6 +430,108 @@ class GetPlacementResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetPlacementResponse: _TypeAlias = GetPlacementResponse  # noqa: Y015
+
+@_typing.final
+class ResolvePlacementRequest(_message.Message):
+    """A decision on a placement."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    INGEST_ID_FIELD_NUMBER: _builtins.int
+    PLACEMENT_ITEM_ID_FIELD_NUMBER: _builtins.int
+    ACTION_FIELD_NUMBER: _builtins.int
+    DECISION_FIELD_NUMBER: _builtins.int
+    EVIDENCE_FIELD_NUMBER: _builtins.int
+    PROPOSAL_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    ingest_id: _builtins.str
+    """UUID of the submission whose placement is decided."""
+    placement_item_id: _builtins.str
+    """UUID of the item that the decision answers. Empty: the placement itself is decided, which `acknowledge`,
+    `retry_verification` and `correct` do.
+    """
+    action: _placement_pb2.PlacementAction.ValueType
+    """What is decided."""
+    expected_version: _builtins.int
+    """The version of the item that the caller saw, from 1. Absent: the current one."""
+    idempotency_key: _builtins.str
+    """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
+    @_builtins.property
+    def decision(self) -> _placement_decision_pb2.PlacementDecision:
+        """What the action needs."""
+
+    @_builtins.property
+    def evidence(self) -> _containers.RepeatedCompositeFieldContainer[_submission_pb2.EvidenceItem]:
+        """New evidence, at most 20 items: what `accept` and `correct` are verified with, and what `confirm_new_entity` needs.
+        Of the other actions it is stored and named by the decision.
+        """
+
+    @_builtins.property
+    def proposal(self) -> _submission_pb2.Proposal:
+        """What the new evidence says, for `correct` alone."""
+
+    def __init__(
+        self,
+        *,
+        ingest_id: _builtins.str = ...,
+        placement_item_id: _builtins.str = ...,
+        action: _placement_pb2.PlacementAction.ValueType = ...,
+        decision: _placement_decision_pb2.PlacementDecision | None = ...,
+        evidence: _abc.Iterable[_submission_pb2.EvidenceItem] | None = ...,
+        proposal: _submission_pb2.Proposal | None = ...,
+        expected_version: _builtins.int | None = ...,
+        idempotency_key: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "decision", b"decision", "expected_version", b"expected_version", "proposal", b"proposal"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "action", b"action", "decision", b"decision", "evidence", b"evidence", "expected_version", b"expected_version", "idempotency_key", b"idempotency_key", "ingest_id", b"ingest_id", "placement_item_id", b"placement_item_id", "proposal", b"proposal"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__expected_version: _TypeAlias = _typing.Literal["expected_version"]  # noqa: Y015
+    _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expected_version) -> _WhichOneofReturnType__expected_version | None: ...
+
+Global___ResolvePlacementRequest: _TypeAlias = ResolvePlacementRequest  # noqa: Y015
+
+@_typing.final
+class ResolvePlacementResponse(_message.Message):
+    """What became of a decision."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECISION_ID_FIELD_NUMBER: _builtins.int
+    ITEM_FIELD_NUMBER: _builtins.int
+    PLACEMENT_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    decision_id: _builtins.str
+    """UUID of the record of the decision."""
+    revision: _builtins.int
+    """The last commit of the decision."""
+    @_builtins.property
+    def item(self) -> _placement_pb2.PlacementItem:
+        """The item as it is after the decision. Absent: none was named."""
+
+    @_builtins.property
+    def placement(self) -> _placement_pb2.Placement:
+        """What was placed by the decision: its evidence, the entity that it named, and everything that waited for it. It has
+        an `ingest_id` of its own.
+        """
+
+    def __init__(
+        self,
+        *,
+        decision_id: _builtins.str = ...,
+        item: _placement_pb2.PlacementItem | None = ...,
+        placement: _placement_pb2.Placement | None = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["item", b"item", "placement", b"placement"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision_id", b"decision_id", "item", b"item", "placement", b"placement", "revision", b"revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResolvePlacementResponse: _TypeAlias = ResolvePlacementResponse  # noqa: Y015
 
 @_typing.final
 class ForgetRequest(_message.Message):

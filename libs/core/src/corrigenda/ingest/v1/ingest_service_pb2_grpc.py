@@ -55,6 +55,11 @@ class IngestServiceStub:
                 request_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.GetPlacementRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.GetPlacementResponse.FromString,
                 _registered_method=True)
+        self.ResolvePlacement = channel.unary_unary(
+                '/corrigenda.ingest.v1.IngestService/ResolvePlacement',
+                request_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ResolvePlacementRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ResolvePlacementResponse.FromString,
+                _registered_method=True)
         self.Forget = channel.unary_unary(
                 '/corrigenda.ingest.v1.IngestService/Forget',
                 request_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ForgetRequest.SerializeToString,
@@ -126,6 +131,26 @@ class IngestServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ResolvePlacement(self, request, context):
+        """Decides what a placement waits for: which entity or predicate is meant, whether what came in holds, whether it is
+        given up or put right, whether a quarantined text is released. What waited is then verified and placed as if it
+        came in now, and the answer says what became of it.
+
+        A decision names an item and optionally the version that its author saw; with an older one nothing is changed. Of
+        two decisions on one item exactly one is taken. Only the owner of an item decides it, except that quarantined texts
+        are released, and proposed predicates answered, by administrators.
+
+        Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, QUOTE_NOT_FOUND, QUOTE_AMBIGUOUS, NOT_IN_CONFLICT, SCOPE_MISSING,
+        NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION, CONFLICT_VERSION_STALE, CONTENTION,
+        ITEM_NOT_PENDING, PREDICATE_RETIRED, SYSTEM_OF_RECORD, START_NEEDED, VERIFIER_UNAVAILABLE, and those that every call
+        can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Forget(self, request, context):
         """Forgets something of the caller's own: a relationship that never was true, one that no longer is, or all that one text
         says. Nothing is deleted: the record, its evidence and the decision stay in the trace, and `RevertResolution` takes the
@@ -163,6 +188,11 @@ def add_IngestServiceServicer_to_server(servicer, server):
                     servicer.GetPlacement,
                     request_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.GetPlacementRequest.FromString,
                     response_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.GetPlacementResponse.SerializeToString,
+            ),
+            'ResolvePlacement': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResolvePlacement,
+                    request_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ResolvePlacementRequest.FromString,
+                    response_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ResolvePlacementResponse.SerializeToString,
             ),
             'Forget': grpc.unary_unary_rpc_method_handler(
                     servicer.Forget,
@@ -279,6 +309,33 @@ class IngestService:
             '/corrigenda.ingest.v1.IngestService/GetPlacement',
             corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.GetPlacementRequest.SerializeToString,
             corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.GetPlacementResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResolvePlacement(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.ingest.v1.IngestService/ResolvePlacement',
+            corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ResolvePlacementRequest.SerializeToString,
+            corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ResolvePlacementResponse.FromString,
             options,
             channel_credentials,
             insecure,

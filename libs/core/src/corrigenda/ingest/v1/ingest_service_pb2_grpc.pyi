@@ -60,6 +60,22 @@ class IngestServiceStub:
 
     Reasons: INVALID_FIELD, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
     """
+    ResolvePlacement: _aio.UnaryUnaryMultiCallable[_ingest_service_pb2.ResolvePlacementRequest, _ingest_service_pb2.ResolvePlacementResponse]
+    """Decides what a placement waits for: which entity or predicate is meant, whether what came in holds, whether it is
+    given up or put right, whether a quarantined text is released. What waited is then verified and placed as if it
+    came in now, and the answer says what became of it.
+
+    A decision names an item and optionally the version that its author saw; with an older one nothing is changed. Of
+    two decisions on one item exactly one is taken. Only the owner of an item decides it, except that quarantined texts
+    are released, and proposed predicates answered, by administrators.
+
+    Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, QUOTE_NOT_FOUND, QUOTE_AMBIGUOUS, NOT_IN_CONFLICT, SCOPE_MISSING,
+    NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION, CONFLICT_VERSION_STALE, CONTENTION,
+    ITEM_NOT_PENDING, PREDICATE_RETIRED, SYSTEM_OF_RECORD, START_NEEDED, VERIFIER_UNAVAILABLE, and those that every call
+    can have.
+    """
     Forget: _aio.UnaryUnaryMultiCallable[_ingest_service_pb2.ForgetRequest, _ingest_service_pb2.ForgetResponse]
     """Forgets something of the caller's own: a relationship that never was true, one that no longer is, or all that one text
     says. Nothing is deleted: the record, its evidence and the decision stay in the trace, and `RevertResolution` takes the
@@ -141,6 +157,28 @@ class IngestServiceServicer(metaclass=_abc_1.ABCMeta):
         """The result of an earlier submission of the team, as it was when it was recorded. Reads only.
 
         Reasons: INVALID_FIELD, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def ResolvePlacement(
+        self,
+        request: _ingest_service_pb2.ResolvePlacementRequest,
+        context: _aio.ServicerContext[_ingest_service_pb2.ResolvePlacementRequest, _abc.Awaitable[_ingest_service_pb2.ResolvePlacementResponse]],
+    ) -> _abc.Awaitable[_ingest_service_pb2.ResolvePlacementResponse]:
+        """Decides what a placement waits for: which entity or predicate is meant, whether what came in holds, whether it is
+        given up or put right, whether a quarantined text is released. What waited is then verified and placed as if it
+        came in now, and the answer says what became of it.
+
+        A decision names an item and optionally the version that its author saw; with an older one nothing is changed. Of
+        two decisions on one item exactly one is taken. Only the owner of an item decides it, except that quarantined texts
+        are released, and proposed predicates answered, by administrators.
+
+        Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, QUOTE_NOT_FOUND, QUOTE_AMBIGUOUS, NOT_IN_CONFLICT, SCOPE_MISSING,
+        NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION, CONFLICT_VERSION_STALE, CONTENTION,
+        ITEM_NOT_PENDING, PREDICATE_RETIRED, SYSTEM_OF_RECORD, START_NEEDED, VERIFIER_UNAVAILABLE, and those that every call
+        can have.
         """
 
     @_abc_1.abstractmethod

@@ -256,10 +256,17 @@ class Placement(_message.Message):
     FRAGMENTS_FIELD_NUMBER: _builtins.int
     ENTITIES_FIELD_NUMBER: _builtins.int
     RELATIONSHIPS_FIELD_NUMBER: _builtins.int
+    SOURCES_FIELD_NUMBER: _builtins.int
+    RETIRED_FRAGMENTS_FIELD_NUMBER: _builtins.int
+    CHANGED_RELATIONSHIPS_FIELD_NUMBER: _builtins.int
     ingest_id: _builtins.str
     """UUID of the submission."""
     revision: _builtins.int
     """The commit that recorded it."""
+    retired_fragments: _builtins.int
+    """Number of fragments, of any profile, that support nothing any more since this submission."""
+    changed_relationships: _builtins.int
+    """Number of relationships, of any owner, that got a new version because of that."""
     @_builtins.property
     def author(self) -> _actor_pb2.ProfileSummary:
         """Who submitted it."""
@@ -280,6 +287,10 @@ class Placement(_message.Message):
     def relationships(self) -> _containers.RepeatedCompositeFieldContainer[Global___RelationshipPlacement]:
         """One per relationship of the proposal, in the order of the request."""
 
+    @_builtins.property
+    def sources(self) -> _containers.RepeatedCompositeFieldContainer[Global___SourcePlacement]:
+        """One per source key that the evidence names."""
+
     def __init__(
         self,
         *,
@@ -290,14 +301,51 @@ class Placement(_message.Message):
         fragments: _abc.Iterable[Global___FragmentPlacement] | None = ...,
         entities: _abc.Iterable[Global___EntityPlacement] | None = ...,
         relationships: _abc.Iterable[Global___RelationshipPlacement] | None = ...,
+        sources: _abc.Iterable[Global___SourcePlacement] | None = ...,
+        retired_fragments: _builtins.int = ...,
+        changed_relationships: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "recorded_at", b"recorded_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "entities", b"entities", "fragments", b"fragments", "ingest_id", b"ingest_id", "recorded_at", b"recorded_at", "relationships", b"relationships", "revision", b"revision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["author", b"author", "changed_relationships", b"changed_relationships", "entities", b"entities", "fragments", b"fragments", "ingest_id", b"ingest_id", "recorded_at", b"recorded_at", "relationships", b"relationships", "retired_fragments", b"retired_fragments", "revision", b"revision", "sources", b"sources"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Placement: _TypeAlias = Placement  # noqa: Y015
+
+@_typing.final
+class SourcePlacement(_message.Message):
+    """Where a source stands after the submission."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SOURCE_KEY_FIELD_NUMBER: _builtins.int
+    CURRENT_REVISION_FIELD_NUMBER: _builtins.int
+    PRIOR_REVISION_FIELD_NUMBER: _builtins.int
+    ACTIVATED_FIELD_NUMBER: _builtins.int
+    source_key: _builtins.str
+    """The key."""
+    current_revision: _builtins.str
+    """The revision that is current."""
+    prior_revision: _builtins.str
+    """What that took the place of. Empty: nothing."""
+    activated: _builtins.bool
+    """Whether this submission made it current."""
+    def __init__(
+        self,
+        *,
+        source_key: _builtins.str = ...,
+        current_revision: _builtins.str = ...,
+        prior_revision: _builtins.str = ...,
+        activated: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["activated", b"activated", "current_revision", b"current_revision", "prior_revision", b"prior_revision", "source_key", b"source_key"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SourcePlacement: _TypeAlias = SourcePlacement  # noqa: Y015
 
 @_typing.final
 class FragmentPlacement(_message.Message):
@@ -331,7 +379,8 @@ class FragmentPlacement(_message.Message):
     def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Codes of what the caller should know: `authority_lowered` (the claim was not granted), `stored_as_manual` (the
         source is not registered as a record), `author_counts_as_group` (the group or key is not registered for the caller,
-        so that the caller is a label of the fragment too).
+        so that the caller is a label of the fragment too), `extractor_unavailable` (nobody proposed what the text says, because
+        the extractor gave no answer: send it again with a proposal, or later).
         """
 
     @_builtins.property
@@ -473,7 +522,9 @@ class RelationshipPlacement(_message.Message):
 
     @_builtins.property
     def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Codes of what else happened: `start_moved`, `end_moved`, `rows_joined`, `occurrence_added`."""
+        """Codes of what else happened: `start_moved`, `end_moved`, `rows_joined`, `occurrence_added`, `extracted` (the caller
+        proposed nothing: the extractor did).
+        """
 
     @_builtins.property
     def predicate_policy(self) -> Global___PredicatePolicy:
@@ -684,6 +735,7 @@ class PlacementItem(_message.Message):
     CANDIDATES_FIELD_NUMBER: _builtins.int
     CANDIDATES_TOTAL_FIELD_NUMBER: _builtins.int
     CANDIDATES_TRUNCATED_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
     item_id: _builtins.str
     """UUID of the review item."""
     kind: _review_item_pb2.ItemKind.ValueType
@@ -696,6 +748,8 @@ class PlacementItem(_message.Message):
     """Number of such entities."""
     candidates_truncated: _builtins.bool
     """Whether `candidates` leaves some out."""
+    status: _review_item_pb2.ItemStatus.ValueType
+    """Whether it waits for a decision."""
     @_builtins.property
     def closest_predicates(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The registered predicates closest to an unknown phrase, closest first, at most 5."""
@@ -715,10 +769,11 @@ class PlacementItem(_message.Message):
         candidates: _abc.Iterable[_object_pb2.EntitySummary] | None = ...,
         candidates_total: _builtins.int = ...,
         candidates_truncated: _builtins.bool = ...,
+        status: _review_item_pb2.ItemStatus.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "candidates_total", b"candidates_total", "candidates_truncated", b"candidates_truncated", "closest_predicates", b"closest_predicates", "item_id", b"item_id", "kind", b"kind", "reason", b"reason", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "candidates_total", b"candidates_total", "candidates_truncated", b"candidates_truncated", "closest_predicates", b"closest_predicates", "item_id", b"item_id", "kind", b"kind", "reason", b"reason", "status", b"status", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

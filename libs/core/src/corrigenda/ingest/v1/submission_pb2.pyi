@@ -33,6 +33,10 @@ class EvidenceItem(_message.Message):
     SOURCE_TYPE_FIELD_NUMBER: _builtins.int
     AUTHORITY_FIELD_NUMBER: _builtins.int
     SOURCE_GROUP_FIELD_NUMBER: _builtins.int
+    SOURCE_KEY_FIELD_NUMBER: _builtins.int
+    SOURCE_REVISION_FIELD_NUMBER: _builtins.int
+    PREVIOUS_SOURCE_REVISION_FIELD_NUMBER: _builtins.int
+    SUPERSEDES_FRAGMENT_IDS_FIELD_NUMBER: _builtins.int
     DERIVED_FROM_FRAGMENT_IDS_FIELD_NUMBER: _builtins.int
     OCCURRED_AT_FIELD_NUMBER: _builtins.int
     LABELS_FIELD_NUMBER: _builtins.int
@@ -47,8 +51,28 @@ class EvidenceItem(_message.Message):
     """The group of sources that count as one witness, at most 256 code points. Default: none, then the author counts as
     the witness.
     """
+    source_key: _builtins.str
+    """The source that the text is a revision of (a document, a record, a configuration), at most 256 code points; with
+    `source_revision` or not at all. A key that nobody has registered belongs to the profile that uses it first.
+    Default: none.
+    """
+    source_revision: _builtins.str
+    """The caller's token of that revision (a version, a hash), at most 128 code points. Several texts, also of several
+    calls, may be of one revision.
+    """
+    previous_source_revision: _builtins.str
+    """The token that is current and that `source_revision` takes the place of, at most 128 code points: what was said on
+    its texts, by whoever, loses their support in the same commit. If another one is current, nothing of the call is
+    stored. Default: the source is new, or stays at its revision.
+    """
     confidence: _builtins.float
     """The author's confidence, 0..1; stored and shown, never counted. Default: not stated."""
+    @_builtins.property
+    def supersedes_fragment_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """UUIDs of the caller's own fragments of the same source (the same key; where there is none, the same group) that
+        this text takes the place of, at most 20: they support nothing any more.
+        """
+
     @_builtins.property
     def derived_from_fragment_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """UUIDs of visible fragments that this text was made from (a summary, a translation), at most 20; it adds no witness
@@ -70,6 +94,10 @@ class EvidenceItem(_message.Message):
         source_type: _evidence_pb2.SourceType.ValueType = ...,
         authority: _evidence_pb2.Authority.ValueType = ...,
         source_group: _builtins.str = ...,
+        source_key: _builtins.str = ...,
+        source_revision: _builtins.str = ...,
+        previous_source_revision: _builtins.str = ...,
+        supersedes_fragment_ids: _abc.Iterable[_builtins.str] | None = ...,
         derived_from_fragment_ids: _abc.Iterable[_builtins.str] | None = ...,
         occurred_at: _timestamp_pb2.Timestamp | None = ...,
         labels: _abc.Iterable[_builtins.str] | None = ...,
@@ -77,7 +105,7 @@ class EvidenceItem(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_confidence", b"_confidence", "_occurred_at", b"_occurred_at", "confidence", b"confidence", "occurred_at", b"occurred_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_confidence", b"_confidence", "_occurred_at", b"_occurred_at", "authority", b"authority", "confidence", b"confidence", "content", b"content", "derived_from_fragment_ids", b"derived_from_fragment_ids", "labels", b"labels", "occurred_at", b"occurred_at", "source_group", b"source_group", "source_type", b"source_type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_confidence", b"_confidence", "_occurred_at", b"_occurred_at", "authority", b"authority", "confidence", b"confidence", "content", b"content", "derived_from_fragment_ids", b"derived_from_fragment_ids", "labels", b"labels", "occurred_at", b"occurred_at", "previous_source_revision", b"previous_source_revision", "source_group", b"source_group", "source_key", b"source_key", "source_revision", b"source_revision", "source_type", b"source_type", "supersedes_fragment_ids", b"supersedes_fragment_ids"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__confidence: _TypeAlias = _typing.Literal["confidence"]  # noqa: Y015
     _WhichOneofArgType__confidence: _TypeAlias = _typing.Literal["_confidence", b"_confidence"]  # noqa: Y015

@@ -5,9 +5,14 @@ The service through which memory is read."""
 
 from collections import abc as _abc
 from corrigenda.recall.v1 import change_pb2 as _change_pb2
+from corrigenda.recall.v1 import entity_pb2 as _entity_pb2
+from corrigenda.recall.v1 import relationship_in_view_pb2 as _relationship_in_view_pb2
 from corrigenda.recall.v1 import result_pb2 as _result_pb2
+from corrigenda.recall.v1 import source_history_pb2 as _source_history_pb2
+from corrigenda.recall.v1 import timeline_pb2 as _timeline_pb2
 from corrigenda.recall.v1 import trace_pb2 as _trace_pb2
 from corrigenda.type.v1 import evidence_pb2 as _evidence_pb2
+from corrigenda.type.v1 import object_pb2 as _object_pb2
 from corrigenda.type.v1 import predicate_pb2 as _predicate_pb2
 from corrigenda.type.v1 import relationship_pb2 as _relationship_pb2
 from corrigenda.type.v1 import time_pb2 as _time_pb2
@@ -312,6 +317,270 @@ class TraceResponse(_message.Message):
 Global___TraceResponse: _TypeAlias = TraceResponse  # noqa: Y015
 
 @_typing.final
+class TimelineRequest(_message.Message):
+    """Asks for the timeline of an entity, or of its slots with one predicate, or of one slot."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENTITY_ID_FIELD_NUMBER: _builtins.int
+    PREDICATE_FIELD_NUMBER: _builtins.int
+    SCOPE_FIELD_NUMBER: _builtins.int
+    AS_OBJECT_FIELD_NUMBER: _builtins.int
+    TEMPORAL_FIELD_NUMBER: _builtins.int
+    MIN_REVISION_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    entity_id: _builtins.str
+    """UUID of the entity."""
+    predicate: _builtins.str
+    """Only values of this predicate, by its key, at most 64 code points. Default: of any."""
+    scope: _builtins.str
+    """Only values of this scope, at most 128 code points; empty is the scope of what names none. Default: of any."""
+    as_object: _builtins.bool
+    """Whether relationships that point at the entity are listed as well. Default: no, only those that it is the subject of."""
+    min_revision: _builtins.int
+    """The answer must know at least this revision (read your writes). Default: any."""
+    page_size: _builtins.int
+    """Most entries of this page, 1..200; larger ones are clamped. Default: 50."""
+    page_token: _builtins.str
+    """`next_page_token` of the page before, at most 1024 bytes. Default: the first page."""
+    @_builtins.property
+    def temporal(self) -> _time_pb2.TemporalSelector:
+        """At which point of both time axes to look: `valid_at` says what is marked as in force, the other one what was known.
+        Default: now.
+        """
+
+    def __init__(
+        self,
+        *,
+        entity_id: _builtins.str = ...,
+        predicate: _builtins.str = ...,
+        scope: _builtins.str | None = ...,
+        as_object: _builtins.bool = ...,
+        temporal: _time_pb2.TemporalSelector | None = ...,
+        min_revision: _builtins.int = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_scope", b"_scope", "scope", b"scope", "temporal", b"temporal"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_scope", b"_scope", "as_object", b"as_object", "entity_id", b"entity_id", "min_revision", b"min_revision", "page_size", b"page_size", "page_token", b"page_token", "predicate", b"predicate", "scope", b"scope", "temporal", b"temporal"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__scope: _TypeAlias = _typing.Literal["scope"]  # noqa: Y015
+    _WhichOneofArgType__scope: _TypeAlias = _typing.Literal["_scope", b"_scope"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__scope) -> _WhichOneofReturnType__scope | None: ...
+
+Global___TimelineRequest: _TypeAlias = TimelineRequest  # noqa: Y015
+
+@_typing.final
+class TimelineResponse(_message.Message):
+    """A page of a timeline: what begins first comes first, and what has no known start before that."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENTITY_FIELD_NUMBER: _builtins.int
+    ENTRIES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    VALID_AT_FIELD_NUMBER: _builtins.int
+    KNOWN_AT_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Token of the next page. Empty: this is the last one."""
+    total: _builtins.int
+    """Number of entries over all pages."""
+    revision: _builtins.int
+    """The revision that every page shows."""
+    @_builtins.property
+    def entity(self) -> _object_pb2.EntitySummary:
+        """The entity."""
+
+    @_builtins.property
+    def entries(self) -> _containers.RepeatedCompositeFieldContainer[_timeline_pb2.TimelineEntry]:
+        """The entries."""
+
+    @_builtins.property
+    def valid_at(self) -> _timestamp_pb2.Timestamp:
+        """The valid time that was asked for, or the present that stood for it; the same on every page."""
+
+    @_builtins.property
+    def known_at(self) -> _timestamp_pb2.Timestamp:
+        """The instant up to which this answer knows everything."""
+
+    def __init__(
+        self,
+        *,
+        entity: _object_pb2.EntitySummary | None = ...,
+        entries: _abc.Iterable[_timeline_pb2.TimelineEntry] | None = ...,
+        next_page_token: _builtins.str = ...,
+        total: _builtins.int = ...,
+        valid_at: _timestamp_pb2.Timestamp | None = ...,
+        known_at: _timestamp_pb2.Timestamp | None = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["entity", b"entity", "known_at", b"known_at", "valid_at", b"valid_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entity", b"entity", "entries", b"entries", "known_at", b"known_at", "next_page_token", b"next_page_token", "revision", b"revision", "total", b"total", "valid_at", b"valid_at"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TimelineResponse: _TypeAlias = TimelineResponse  # noqa: Y015
+
+@_typing.final
+class GetRelationshipRequest(_message.Message):
+    """Asks for one relationship."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RELATIONSHIP_ID_FIELD_NUMBER: _builtins.int
+    TEMPORAL_FIELD_NUMBER: _builtins.int
+    MIN_REVISION_FIELD_NUMBER: _builtins.int
+    relationship_id: _builtins.str
+    """UUID of the relationship."""
+    min_revision: _builtins.int
+    """The answer must know at least this revision (read your writes). Default: any."""
+    @_builtins.property
+    def temporal(self) -> _time_pb2.TemporalSelector:
+        """At which point of both time axes to look. Default: now."""
+
+    def __init__(
+        self,
+        *,
+        relationship_id: _builtins.str = ...,
+        temporal: _time_pb2.TemporalSelector | None = ...,
+        min_revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["temporal", b"temporal"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["min_revision", b"min_revision", "relationship_id", b"relationship_id", "temporal", b"temporal"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetRelationshipRequest: _TypeAlias = GetRelationshipRequest  # noqa: Y015
+
+@_typing.final
+class GetRelationshipResponse(_message.Message):
+    """One relationship."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RELATIONSHIP_FIELD_NUMBER: _builtins.int
+    VALID_AT_FIELD_NUMBER: _builtins.int
+    KNOWN_AT_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    revision: _builtins.int
+    """The revision that this answer shows; asking by it gives the same answer again."""
+    @_builtins.property
+    def relationship(self) -> _relationship_in_view_pb2.RelationshipInView:
+        """The relationship in the asked view."""
+
+    @_builtins.property
+    def valid_at(self) -> _timestamp_pb2.Timestamp:
+        """The valid time that was asked for, or the present that stood for it."""
+
+    @_builtins.property
+    def known_at(self) -> _timestamp_pb2.Timestamp:
+        """The instant up to which this answer knows everything."""
+
+    def __init__(
+        self,
+        *,
+        relationship: _relationship_in_view_pb2.RelationshipInView | None = ...,
+        valid_at: _timestamp_pb2.Timestamp | None = ...,
+        known_at: _timestamp_pb2.Timestamp | None = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["known_at", b"known_at", "relationship", b"relationship", "valid_at", b"valid_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["known_at", b"known_at", "relationship", b"relationship", "revision", b"revision", "valid_at", b"valid_at"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetRelationshipResponse: _TypeAlias = GetRelationshipResponse  # noqa: Y015
+
+@_typing.final
+class SearchEntitiesRequest(_message.Message):
+    """Asks for entities by name."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    ENTITY_KIND_FIELD_NUMBER: _builtins.int
+    KNOWN_FIELD_NUMBER: _builtins.int
+    MIN_REVISION_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """A name or a part of one, at most 256 code points; compared in normal form, which must not be empty unless the text
+    is. Default: all entities.
+    """
+    entity_kind: _builtins.str
+    """Only entities of this kind, at most 64 code points. Default: of any."""
+    min_revision: _builtins.int
+    """The answer must know at least this revision (read your writes). Default: any."""
+    page_size: _builtins.int
+    """Most entities of this page, 1..200; larger ones are clamped. Default: 50."""
+    page_token: _builtins.str
+    """`next_page_token` of the page before, at most 1024 bytes. Default: the first page."""
+    @_builtins.property
+    def known(self) -> _time_pb2.KnownSelector:
+        """As of when. Default: the latest revision."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        entity_kind: _builtins.str = ...,
+        known: _time_pb2.KnownSelector | None = ...,
+        min_revision: _builtins.int = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["known", b"known"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entity_kind", b"entity_kind", "known", b"known", "min_revision", b"min_revision", "name", b"name", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SearchEntitiesRequest: _TypeAlias = SearchEntitiesRequest  # noqa: Y015
+
+@_typing.final
+class SearchEntitiesResponse(_message.Message):
+    """A page of entities, the best match first."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENTITIES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Token of the next page. Empty: this is the last one."""
+    total: _builtins.int
+    """Number of entities over all pages."""
+    revision: _builtins.int
+    """The revision that every page shows."""
+    @_builtins.property
+    def entities(self) -> _containers.RepeatedCompositeFieldContainer[_entity_pb2.FoundEntity]:
+        """The entities."""
+
+    def __init__(
+        self,
+        *,
+        entities: _abc.Iterable[_entity_pb2.FoundEntity] | None = ...,
+        next_page_token: _builtins.str = ...,
+        total: _builtins.int = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entities", b"entities", "next_page_token", b"next_page_token", "revision", b"revision", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SearchEntitiesResponse: _TypeAlias = SearchEntitiesResponse  # noqa: Y015
+
+@_typing.final
 class ListPredicatesRequest(_message.Message):
     """Asks for the predicates of the team."""
 
@@ -386,6 +655,78 @@ class ListPredicatesResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListPredicatesResponse: _TypeAlias = ListPredicatesResponse  # noqa: Y015
+
+@_typing.final
+class GetSourceHistoryRequest(_message.Message):
+    """Asks how what a source said has fared."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SOURCE_GROUP_FIELD_NUMBER: _builtins.int
+    SOURCE_KEY_FIELD_NUMBER: _builtins.int
+    PROFILE_ID_FIELD_NUMBER: _builtins.int
+    PREDICATE_FIELD_NUMBER: _builtins.int
+    KNOWN_FIELD_NUMBER: _builtins.int
+    MIN_REVISION_FIELD_NUMBER: _builtins.int
+    source_group: _builtins.str
+    """The source group of the source, at most 256 code points."""
+    source_key: _builtins.str
+    """The key of the source, at most 256 code points."""
+    profile_id: _builtins.str
+    """UUID of the profile that submitted, whatever sources it named."""
+    predicate: _builtins.str
+    """Only what it said of this predicate, by its key, at most 64 code points. Default: of any."""
+    min_revision: _builtins.int
+    """The answer must know at least this revision (read your writes). Default: any."""
+    @_builtins.property
+    def known(self) -> _time_pb2.KnownSelector:
+        """As of when. Default: the latest revision."""
+
+    def __init__(
+        self,
+        *,
+        source_group: _builtins.str = ...,
+        source_key: _builtins.str = ...,
+        profile_id: _builtins.str = ...,
+        predicate: _builtins.str = ...,
+        known: _time_pb2.KnownSelector | None = ...,
+        min_revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["known", b"known"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["known", b"known", "min_revision", b"min_revision", "predicate", b"predicate", "profile_id", b"profile_id", "source_group", b"source_group", "source_key", b"source_key"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetSourceHistoryRequest: _TypeAlias = GetSourceHistoryRequest  # noqa: Y015
+
+@_typing.final
+class GetSourceHistoryResponse(_message.Message):
+    """How what a source said has fared."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HISTORY_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    revision: _builtins.int
+    """The revision that this answer shows; asking by it gives the same answer again."""
+    @_builtins.property
+    def history(self) -> _source_history_pb2.SourceHistory:
+        """The counts."""
+
+    def __init__(
+        self,
+        *,
+        history: _source_history_pb2.SourceHistory | None = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["history", b"history"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["history", b"history", "revision", b"revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetSourceHistoryResponse: _TypeAlias = GetSourceHistoryResponse  # noqa: Y015
 
 @_typing.final
 class ListChangesRequest(_message.Message):

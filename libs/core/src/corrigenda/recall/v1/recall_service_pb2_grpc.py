@@ -45,10 +45,30 @@ class RecallServiceStub:
                 request_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TraceRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TraceResponse.FromString,
                 _registered_method=True)
+        self.Timeline = channel.unary_unary(
+                '/corrigenda.recall.v1.RecallService/Timeline',
+                request_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TimelineRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TimelineResponse.FromString,
+                _registered_method=True)
+        self.GetRelationship = channel.unary_unary(
+                '/corrigenda.recall.v1.RecallService/GetRelationship',
+                request_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.GetRelationshipRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.GetRelationshipResponse.FromString,
+                _registered_method=True)
+        self.SearchEntities = channel.unary_unary(
+                '/corrigenda.recall.v1.RecallService/SearchEntities',
+                request_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.SearchEntitiesRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.SearchEntitiesResponse.FromString,
+                _registered_method=True)
         self.ListPredicates = channel.unary_unary(
                 '/corrigenda.recall.v1.RecallService/ListPredicates',
                 request_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.ListPredicatesRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.ListPredicatesResponse.FromString,
+                _registered_method=True)
+        self.GetSourceHistory = channel.unary_unary(
+                '/corrigenda.recall.v1.RecallService/GetSourceHistory',
+                request_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.GetSourceHistoryRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.GetSourceHistoryResponse.FromString,
                 _registered_method=True)
         self.ListChanges = channel.unary_stream(
                 '/corrigenda.recall.v1.RecallService/ListChanges',
@@ -82,10 +102,52 @@ class RecallServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Timeline(self, request, context):
+        """Every value that an entity or one of its slots ever had, and every event, page by page in the order of valid time:
+        also what was superseded, retracted or never came to hold, each with its status and with every version of it that
+        was known. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
+        every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetRelationship(self, request, context):
+        """One relationship as it stands at the asked point of both time axes: at the version that was known, and whether it
+        holds then. Reads only.
+
+        Reasons: INVALID_FIELD, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SearchEntities(self, request, context):
+        """The entities of the team by name: those that are called so first, then those whose names begin so, then those in
+        whose names a word does, then all others that have it in a name. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListPredicates(self, request, context):
         """The predicates of the team by key. Reads only.
 
         Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetSourceHistory(self, request, context):
+        """How what a source said has fared: what stands, what was superseded, retracted, overruled. Advice to people, weighed by
+        no rule. A group or a key that said nothing answers with zeros. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -115,10 +177,30 @@ def add_RecallServiceServicer_to_server(servicer, server):
                     request_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TraceRequest.FromString,
                     response_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TraceResponse.SerializeToString,
             ),
+            'Timeline': grpc.unary_unary_rpc_method_handler(
+                    servicer.Timeline,
+                    request_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TimelineRequest.FromString,
+                    response_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TimelineResponse.SerializeToString,
+            ),
+            'GetRelationship': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetRelationship,
+                    request_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.GetRelationshipRequest.FromString,
+                    response_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.GetRelationshipResponse.SerializeToString,
+            ),
+            'SearchEntities': grpc.unary_unary_rpc_method_handler(
+                    servicer.SearchEntities,
+                    request_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.SearchEntitiesRequest.FromString,
+                    response_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.SearchEntitiesResponse.SerializeToString,
+            ),
             'ListPredicates': grpc.unary_unary_rpc_method_handler(
                     servicer.ListPredicates,
                     request_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.ListPredicatesRequest.FromString,
                     response_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.ListPredicatesResponse.SerializeToString,
+            ),
+            'GetSourceHistory': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetSourceHistory,
+                    request_deserializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.GetSourceHistoryRequest.FromString,
+                    response_serializer=corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.GetSourceHistoryResponse.SerializeToString,
             ),
             'ListChanges': grpc.unary_stream_rpc_method_handler(
                     servicer.ListChanges,
@@ -192,6 +274,87 @@ class RecallService:
             _registered_method=True)
 
     @staticmethod
+    def Timeline(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.recall.v1.RecallService/Timeline',
+            corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TimelineRequest.SerializeToString,
+            corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.TimelineResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetRelationship(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.recall.v1.RecallService/GetRelationship',
+            corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.GetRelationshipRequest.SerializeToString,
+            corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.GetRelationshipResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SearchEntities(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.recall.v1.RecallService/SearchEntities',
+            corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.SearchEntitiesRequest.SerializeToString,
+            corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.SearchEntitiesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ListPredicates(request,
             target,
             options=(),
@@ -208,6 +371,33 @@ class RecallService:
             '/corrigenda.recall.v1.RecallService/ListPredicates',
             corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.ListPredicatesRequest.SerializeToString,
             corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.ListPredicatesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetSourceHistory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.recall.v1.RecallService/GetSourceHistory',
+            corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.GetSourceHistoryRequest.SerializeToString,
+            corrigenda_dot_recall_dot_v1_dot_recall__service__pb2.GetSourceHistoryResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -29,10 +29,36 @@ class RecallServiceStub:
     Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
     every call can have.
     """
+    Timeline: _aio.UnaryUnaryMultiCallable[_recall_service_pb2.TimelineRequest, _recall_service_pb2.TimelineResponse]
+    """Every value that an entity or one of its slots ever had, and every event, page by page in the order of valid time:
+    also what was superseded, retracted or never came to hold, each with its status and with every version of it that
+    was known. Reads only.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
+    every call can have.
+    """
+    GetRelationship: _aio.UnaryUnaryMultiCallable[_recall_service_pb2.GetRelationshipRequest, _recall_service_pb2.GetRelationshipResponse]
+    """One relationship as it stands at the asked point of both time axes: at the version that was known, and whether it
+    holds then. Reads only.
+
+    Reasons: INVALID_FIELD, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
+    """
+    SearchEntities: _aio.UnaryUnaryMultiCallable[_recall_service_pb2.SearchEntitiesRequest, _recall_service_pb2.SearchEntitiesResponse]
+    """The entities of the team by name: those that are called so first, then those whose names begin so, then those in
+    whose names a word does, then all others that have it in a name. Reads only.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
+    """
     ListPredicates: _aio.UnaryUnaryMultiCallable[_recall_service_pb2.ListPredicatesRequest, _recall_service_pb2.ListPredicatesResponse]
     """The predicates of the team by key. Reads only.
 
     Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
+    """
+    GetSourceHistory: _aio.UnaryUnaryMultiCallable[_recall_service_pb2.GetSourceHistoryRequest, _recall_service_pb2.GetSourceHistoryResponse]
+    """How what a source said has fared: what stands, what was superseded, retracted, overruled. Advice to people, weighed by
+    no rule. A group or a key that said nothing answers with zeros. Reads only.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
     """
     ListChanges: _aio.UnaryStreamMultiCallable[_recall_service_pb2.ListChangesRequest, _recall_service_pb2.ListChangesResponse]
     """The committed revisions of the team with their hashes, the oldest first, as a stream: for an audit, a replica or a
@@ -71,6 +97,44 @@ class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
         """
 
     @_abc_1.abstractmethod
+    def Timeline(
+        self,
+        request: _recall_service_pb2.TimelineRequest,
+        context: _aio.ServicerContext[_recall_service_pb2.TimelineRequest, _abc.Awaitable[_recall_service_pb2.TimelineResponse]],
+    ) -> _abc.Awaitable[_recall_service_pb2.TimelineResponse]:
+        """Every value that an entity or one of its slots ever had, and every event, page by page in the order of valid time:
+        also what was superseded, retracted or never came to hold, each with its status and with every version of it that
+        was known. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
+        every call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def GetRelationship(
+        self,
+        request: _recall_service_pb2.GetRelationshipRequest,
+        context: _aio.ServicerContext[_recall_service_pb2.GetRelationshipRequest, _abc.Awaitable[_recall_service_pb2.GetRelationshipResponse]],
+    ) -> _abc.Awaitable[_recall_service_pb2.GetRelationshipResponse]:
+        """One relationship as it stands at the asked point of both time axes: at the version that was known, and whether it
+        holds then. Reads only.
+
+        Reasons: INVALID_FIELD, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def SearchEntities(
+        self,
+        request: _recall_service_pb2.SearchEntitiesRequest,
+        context: _aio.ServicerContext[_recall_service_pb2.SearchEntitiesRequest, _abc.Awaitable[_recall_service_pb2.SearchEntitiesResponse]],
+    ) -> _abc.Awaitable[_recall_service_pb2.SearchEntitiesResponse]:
+        """The entities of the team by name: those that are called so first, then those whose names begin so, then those in
+        whose names a word does, then all others that have it in a name. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+
+    @_abc_1.abstractmethod
     def ListPredicates(
         self,
         request: _recall_service_pb2.ListPredicatesRequest,
@@ -79,6 +143,18 @@ class RecallServiceServicer(metaclass=_abc_1.ABCMeta):
         """The predicates of the team by key. Reads only.
 
         Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def GetSourceHistory(
+        self,
+        request: _recall_service_pb2.GetSourceHistoryRequest,
+        context: _aio.ServicerContext[_recall_service_pb2.GetSourceHistoryRequest, _abc.Awaitable[_recall_service_pb2.GetSourceHistoryResponse]],
+    ) -> _abc.Awaitable[_recall_service_pb2.GetSourceHistoryResponse]:
+        """How what a source said has fared: what stands, what was superseded, retracted, overruled. Advice to people, weighed by
+        no rule. A group or a key that said nothing answers with zeros. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
         """
 
     @_abc_1.abstractmethod

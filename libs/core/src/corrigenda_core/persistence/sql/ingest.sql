@@ -72,18 +72,32 @@ ORDER BY x.entity_id, x.context_key, x.context_value;
 -- lock: none
 SELECT f.fragment_id, f.author_id, f.content_sha256, f.source_group, f.source_key, f.source_revision, f.source_type,
        f.scan_verdict, f.claimed_authority, f.inherited_labels, f.derived_from_fragment_ids,
-       f.occurred_at, f.recorded_at
+       f.occurred_at, f.recorded_at,
+       EXISTS (SELECT 1
+               FROM review_items AS i
+               WHERE i.team_id = f.team_id AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
+                 AND i.status = 'resolved' AND i.reason = 'release_quarantine') AS released,
+       (SELECT r.reason
+        FROM fragment_retirements AS r
+        WHERE r.team_id = f.team_id AND r.fragment_id = f.fragment_id) AS retired
 FROM evidence_fragments AS f
 WHERE f.team_id = %(team_id)s AND f.author_id = %(profile_id)s AND f.content_sha256 = ANY(%(hashes)s)
 ORDER BY f.recorded_at, f.fragment_id;
 
 -- name: origin_fragments
--- purpose: the fragments that a text names as its origin, for the labels that it inherits
+-- purpose: the fragments that a text names as its origin or as superseded
 -- index: evidence_fragments_pkey
 -- lock: none
 SELECT f.fragment_id, f.author_id, f.content_sha256, f.source_group, f.source_key, f.source_revision, f.source_type,
        f.scan_verdict, f.claimed_authority, f.inherited_labels, f.derived_from_fragment_ids,
-       f.occurred_at, f.recorded_at
+       f.occurred_at, f.recorded_at,
+       EXISTS (SELECT 1
+               FROM review_items AS i
+               WHERE i.team_id = f.team_id AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
+                 AND i.status = 'resolved' AND i.reason = 'release_quarantine') AS released,
+       (SELECT r.reason
+        FROM fragment_retirements AS r
+        WHERE r.team_id = f.team_id AND r.fragment_id = f.fragment_id) AS retired
 FROM evidence_fragments AS f
 WHERE f.team_id = %(team_id)s AND f.fragment_id = ANY(%(fragment_ids)s);
 
@@ -155,6 +169,18 @@ SELECT i.item_id, i.version, i.kind, i.status, i.owner_id, i.reason, i.ingest_id
 FROM review_items AS i
 WHERE i.team_id = %(team_id)s AND i.item_id = ANY(%(item_ids)s);
 
+-- name: active_predicates
+-- purpose: what an extractor may propose in terms of
+-- index: predicates_pkey
+-- lock: none
+SELECT p.predicate, p.version, p.aliases, p.subject_kinds, p.object_kinds, p.value_types, p.unit, p.relationship_kind,
+       p.current_cardinality, p.supersession_basis, p.same_moment_policy, p.start_granularity, p.pii_class,
+       p.review_after_days, p.lifecycle
+FROM predicates AS p
+WHERE p.team_id = %(team_id)s AND p.lifecycle = 'active'
+ORDER BY p.predicate
+LIMIT 1000;
+
 -- name: predicate_names
 -- purpose: what an unknown phrase is compared with
 -- index: predicates_pkey
@@ -164,6 +190,17 @@ FROM predicates AS p
 WHERE p.team_id = %(team_id)s AND p.lifecycle = 'active'
 ORDER BY p.predicate
 LIMIT 1000;
+
+-- name: pending_phrases
+-- purpose: the caller's pending questions about unknown phrases
+-- index: review_items_owner_id_idx
+-- lock: none
+SELECT i.item_id, i.version, i.kind, i.status, i.owner_id, i.reason, i.ingest_id, i.fragment_id, i.statement_id,
+       i.subject_id, i.predicate, i.scope, i.incoming, i.opposing, i.details, i.decision_id, i.opened_at,
+       i.details ->> 'form' AS form
+FROM review_items AS i
+WHERE i.team_id = %(team_id)s AND i.owner_id = %(profile_id)s AND i.status = 'pending' AND i.kind = 'predicate'
+  AND i.details ->> 'form' = ANY(%(forms)s);
 
 -- name: placement_of_ingest
 -- purpose: what became of a submission

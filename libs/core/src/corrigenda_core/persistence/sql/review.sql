@@ -59,10 +59,12 @@ WHERE r.team_id = %(team_id)s
       LIMIT 1
       FOR UPDATE SKIP LOCKED
   )
-RETURNING r.run_id, r.kind, r.claim_token;
+RETURNING r.run_id, r.claim_token, r.examined_cases AS examined, r.resolved_cases AS resolved,
+          r.dismissed_cases AS dismissed, r.marked_overdue_cases AS marked_overdue, r.kept_cases AS kept,
+          r.left_cases AS left, r.failed_cases AS failed;
 
 -- name: look_at_all
--- purpose: a run looks at every live case: each that is not due yet becomes due
+-- purpose: a run looks at every live case: when it begins, each that is not due yet becomes due
 -- index: case_lease_next_review_at_idx
 -- lock: the leases' rows
 UPDATE case_lease AS l
@@ -91,13 +93,14 @@ WHERE l.team_id = %(team_id)s AND l.conflict_id = due.conflict_id
 RETURNING l.conflict_id, l.claim_token, l.attempts, due.next_review_at;
 
 -- name: hold_lease
--- purpose: proves the claim inside the commit and keeps everybody else from claiming until it ends
--- index: case_lease_pkey
+-- purpose: proves the claim inside the commit and keeps everybody else from claiming until it ends; the case's version
+-- index: case_lease_pkey, conflict_cases_pkey
 -- lock: the lease's row
-SELECT l.claim_token
+SELECT k.version
 FROM case_lease AS l
+JOIN conflict_cases AS k ON k.team_id = l.team_id AND k.conflict_id = l.conflict_id
 WHERE l.team_id = %(team_id)s AND l.conflict_id = %(conflict_id)s AND l.claim_token = %(claim_token)s
-FOR UPDATE;
+FOR UPDATE OF l;
 
 -- name: finish_look
 -- purpose: gives the lease back after a look, with the time of the next one
@@ -115,34 +118,51 @@ WITH finished AS (
 SELECT 1 / count(*) FROM finished;
 
 -- name: give_back
--- purpose: gives a lease back without a look, if it is still held
+-- purpose: gives a lease back without a look, if it is still held; the case rests for so long before the next attempt
 -- index: case_lease_pkey
 -- lock: the lease's row
 UPDATE case_lease AS l
-SET lease_expires_at = '-infinity', next_review_at = %(next_review_at)s
+SET lease_expires_at = CASE WHEN %(rest_seconds)s::double precision > 0
+                            THEN statement_timestamp() + make_interval(secs => %(rest_seconds)s)
+                            ELSE '-infinity' END,
+    next_review_at = %(next_review_at)s
 WHERE l.team_id = %(team_id)s AND l.conflict_id = %(conflict_id)s AND l.claim_token = %(claim_token)s;
 
 -- name: raise_alert
--- purpose: tells people that a case could not be looked at
+-- purpose: tells people that a case could not be looked at, or that a run was given up
 -- index: none
 -- lock: none
 INSERT INTO alerts (team_id, alert_id, kind, conflict_id, reason, details, raised_at)
-VALUES (%(team_id)s, %(alert_id)s, 'attempts_exhausted', %(conflict_id)s, %(reason)s, '{}', %(team_now)s);
+VALUES (%(team_id)s, %(alert_id)s, %(kind)s, %(conflict_id)s, %(reason)s, %(details)s::jsonb, %(team_now)s);
 
--- name: renew_run
--- purpose: keeps a run that goes on, by whoever holds it
+-- name: review_gauges
+-- purpose: live cases and leases of all teams in numbers; the function reads them all
+-- index: none
+-- lock: none
+SELECT g.gauge, g.state, g.number, g.oldest_seconds
+FROM review_gauges() AS g;
+
+-- name: keep_run
+-- purpose: keeps a run that goes on for so long, by whoever holds it, with what it did so far
 -- index: review_runs_pkey
 -- lock: the run's row
 UPDATE review_runs AS r
-SET lease_expires_at = statement_timestamp() + make_interval(secs => %(lease_seconds)s)
+SET lease_expires_at = statement_timestamp() + make_interval(secs => %(lease_seconds)s),
+    examined_cases = %(examined)s,
+    resolved_cases = %(resolved)s,
+    dismissed_cases = %(dismissed)s,
+    marked_overdue_cases = %(marked_overdue)s,
+    kept_cases = %(kept)s,
+    left_cases = %(left)s,
+    failed_cases = %(failed)s
 WHERE r.team_id = %(team_id)s AND r.run_id = %(run_id)s AND r.claim_token = %(claim_token)s AND r.status = 'running';
 
 -- name: finish_run
--- purpose: ends a run with its counters, by whoever holds it
+-- purpose: ends a run with its counters, by whoever holds it; it has failed if it was given up
 -- index: review_runs_pkey
 -- lock: the run's row
 UPDATE review_runs AS r
-SET status = 'finished',
+SET status = %(status)s,
     lease_expires_at = '-infinity',
     finished_at = %(team_now)s,
     examined_cases = %(examined)s,
@@ -205,13 +225,13 @@ ORDER BY r.requested_at DESC, r.run_id DESC
 LIMIT %(limit)s;
 
 -- name: review_case
--- purpose: the case of a look
+-- purpose: the cases of looks
 -- index: conflict_cases_pkey
 -- lock: none
 SELECT k.conflict_id, k.kind, k.subject_id, k.predicate, k.scope, k.object_key, k.status, k.version, k.opened_at,
        k.review_due_at, k.first_contradiction_at, k.policy_version, k.previous_conflict_id
 FROM conflict_cases AS k
-WHERE k.team_id = %(team_id)s AND k.conflict_id = %(conflict_id)s;
+WHERE k.team_id = %(team_id)s AND k.conflict_id = ANY(%(conflict_ids)s::uuid[]);
 
 -- name: review_others
 -- purpose: the other live cases that share a member with it
@@ -226,17 +246,17 @@ WHERE m.team_id = %(team_id)s AND m.conflict_id = %(conflict_id)s AND m.present
 ORDER BY k.conflict_id;
 
 -- name: review_positions
--- purpose: its positions
+-- purpose: their positions
 -- index: case_positions_pkey
 -- lock: none
 SELECT p.conflict_id, p.position_id, p.position_key, p.counted_groups, p.authoritative_groups, p.support_digest,
        p.first_seen_at, p.last_seen_at, p.version AS row_version
 FROM case_positions AS p
-WHERE p.team_id = %(team_id)s AND p.conflict_id = %(conflict_id)s
-ORDER BY p.position_key;
+WHERE p.team_id = %(team_id)s AND p.conflict_id = ANY(%(conflict_ids)s::uuid[])
+ORDER BY p.conflict_id, p.position_key;
 
 -- name: review_members
--- purpose: the current rows of its members
+-- purpose: the current rows of their members
 -- index: case_members_pkey
 -- lock: none
 SELECT m.conflict_id, m.position_id, m.relationship_version, m.version AS row_version, r.relationship_id, r.version,
@@ -246,14 +266,14 @@ SELECT m.conflict_id, m.position_id, m.relationship_version, m.version AS row_ve
        r.record, r.slot_exclusive, r.event, r.revision, r.recorded_at, r.first_recorded_at
 FROM case_members AS m
 JOIN relationships AS r ON r.team_id = m.team_id AND r.relationship_id = m.relationship_id
-WHERE m.team_id = %(team_id)s AND m.conflict_id = %(conflict_id)s AND m.present
-ORDER BY r.relationship_id;
+WHERE m.team_id = %(team_id)s AND m.conflict_id = ANY(%(conflict_ids)s::uuid[]) AND m.present
+ORDER BY m.conflict_id, r.relationship_id;
 
 -- name: review_beside
--- purpose: what is in force beside its competing members, of the same owners, and is no member itself
+-- purpose: what is in force beside competing members, of the same owners, and is no member itself
 -- index: case_members_pkey
 -- lock: none
-SELECT DISTINCT r.relationship_id, r.version, r.owner_id, r.subject_id, r.predicate, r.scope, r.facet,
+SELECT DISTINCT m.conflict_id, r.relationship_id, r.version, r.owner_id, r.subject_id, r.predicate, r.scope, r.facet,
        r.object_entity_id, r.value_type, r.value_canonical, r.value_unit, r.value_display, r.polarity, r.valid_from,
        r.valid_to, r.valid_from = r.valid_to AS closed_to_nothing, r.valid_from_basis, r.valid_to_basis, r.status,
        r.tier, r.record, r.slot_exclusive, r.event, r.revision, r.recorded_at, r.first_recorded_at
@@ -264,35 +284,35 @@ JOIN relationships AS r
   ON r.team_id = c.team_id AND r.subject_id = c.subject_id AND r.predicate = c.predicate AND r.scope = c.scope
  AND r.owner_id = c.owner_id AND r.facet = c.facet AND r.status IN ('active', 'superseded')
  AND tstzrange(r.valid_from, r.valid_to) && tstzrange(c.valid_from, c.valid_to)
-WHERE m.team_id = %(team_id)s AND m.conflict_id = %(conflict_id)s AND m.present
+WHERE m.team_id = %(team_id)s AND m.conflict_id = ANY(%(conflict_ids)s::uuid[]) AND m.present
   AND NOT EXISTS (
       SELECT 1
       FROM case_members AS o
       WHERE o.team_id = r.team_id AND o.conflict_id = m.conflict_id AND o.relationship_id = r.relationship_id
         AND o.present
   )
-ORDER BY r.relationship_id;
+ORDER BY m.conflict_id, r.relationship_id;
 
 -- name: review_carriages
--- purpose: the statements that its members carry now
+-- purpose: the statements that their members carry now
 -- index: carriages_relationship_id_idx
 -- lock: none
-SELECT c.relationship_id, c.statement_id
+SELECT m.conflict_id, c.relationship_id, c.statement_id
 FROM case_members AS m
 JOIN carriages AS c ON c.team_id = m.team_id AND c.relationship_id = m.relationship_id
-WHERE m.team_id = %(team_id)s AND m.conflict_id = %(conflict_id)s AND m.present
+WHERE m.team_id = %(team_id)s AND m.conflict_id = ANY(%(conflict_ids)s::uuid[]) AND m.present
   AND NOT EXISTS (
       SELECT 1
       FROM carriages AS n
       WHERE n.team_id = c.team_id AND n.statement_id = c.statement_id AND n.revision > c.revision
   )
-ORDER BY c.relationship_id, c.statement_id;
+ORDER BY m.conflict_id, c.relationship_id, c.statement_id;
 
 -- name: review_supports
 -- purpose: the supports of those statements, each with its last decision, and no text
 -- index: supports_statement_id_idx
 -- lock: none
-SELECT p.support_id, p.statement_id, c.relationship_id, p.fragment_id, p.span_starts, p.span_ends,
+SELECT m.conflict_id, p.support_id, p.statement_id, c.relationship_id, p.fragment_id, p.span_starts, p.span_ends,
        p.adopted_from_fragment_id, p.evidence_from, p.evidence_to, p.evidence_verified, p.recorded_at, d.kind,
        d.authority, f.author_id, f.source_group, f.source_key, f.inherited_labels, f.normal_sha256,
        f.derived_from_fragment_ids, p.near_duplicate_fragment_ids, f.occurred_at
@@ -307,10 +327,10 @@ CROSS JOIN LATERAL (
     ORDER BY d.revision DESC
     LIMIT 1
 ) AS d
-WHERE m.team_id = %(team_id)s AND m.conflict_id = %(conflict_id)s AND m.present
+WHERE m.team_id = %(team_id)s AND m.conflict_id = ANY(%(conflict_ids)s::uuid[]) AND m.present
   AND NOT EXISTS (
       SELECT 1
       FROM carriages AS n
       WHERE n.team_id = c.team_id AND n.statement_id = c.statement_id AND n.revision > c.revision
   )
-ORDER BY p.support_id;
+ORDER BY m.conflict_id, p.support_id;

@@ -10,8 +10,12 @@ SELECT t.team_id FROM stale_teams(%(limit)s::integer) AS t (team_id);
 -- purpose: a batch of waiting intents after a place in the queue, each with its fragment and the document it has
 -- index: search_refresh_intents_waiting_idx
 -- lock: none
-SELECT i.revision, i.fragment_id, i.reason, i.recorded_at AS asked_at, f.content, f.scan_verdict, f.recorded_at,
-       d.embedding_space
+SELECT i.revision, i.fragment_id, i.reason, i.recorded_at AS asked_at, f.content, f.recorded_at, d.embedding_space,
+       f.scan_verdict = 'quarantined'
+       AND NOT EXISTS (SELECT 1
+                       FROM review_items AS q
+                       WHERE q.team_id = f.team_id AND q.fragment_id = f.fragment_id AND q.kind = 'quarantine'
+                         AND q.status = 'resolved' AND q.reason = 'release_quarantine') AS quarantined
 FROM search_refresh_intents AS i
 JOIN evidence_fragments AS f ON f.team_id = i.team_id AND f.fragment_id = i.fragment_id
 LEFT JOIN search_documents AS d ON d.team_id = i.team_id AND d.fragment_id = i.fragment_id

@@ -131,3 +131,67 @@ WHERE f.team_id = %(team_id)s AND f.source_key = %(source_key)s AND f.claimed_au
   AND (%(source_group)s = '' OR f.source_group = %(source_group)s)
 ORDER BY p.support_id
 LIMIT %(limit)s;
+
+-- name: source_states_by_key
+-- purpose: where the source keys of a submission stand
+-- index: source_states_pkey
+-- lock: none
+SELECT s.source_key, s.version, s.first_user, s.current_revision, s.prior_revision
+FROM source_states AS s
+WHERE s.team_id = %(team_id)s AND s.source_key = ANY(%(keys)s);
+
+-- name: fragments_of_current_revisions
+-- purpose: what loses its effect if these keys move on
+-- index: evidence_fragments_source_key_idx
+-- lock: none
+SELECT f.fragment_id, f.author_id, f.source_group, f.source_key, f.source_revision
+FROM source_states AS s
+JOIN evidence_fragments AS f
+  ON f.team_id = s.team_id AND f.source_key = s.source_key AND f.source_revision = s.current_revision
+WHERE s.team_id = %(team_id)s AND s.source_key = ANY(%(keys)s)
+  AND NOT EXISTS (
+      SELECT 1
+      FROM fragment_retirements AS r
+      WHERE r.team_id = f.team_id AND r.fragment_id = f.fragment_id
+  )
+ORDER BY f.fragment_id
+LIMIT %(limit)s;
+
+-- name: slots_of_current_revisions
+-- purpose: the slots in which the current fragments of these keys, and these fragments, support anything
+-- index: supports_fragment_id_idx
+-- lock: none
+WITH leaving AS MATERIALIZED (
+    SELECT f.fragment_id
+    FROM source_states AS s
+    JOIN evidence_fragments AS f
+      ON f.team_id = s.team_id AND f.source_key = s.source_key AND f.source_revision = s.current_revision
+    WHERE s.team_id = %(team_id)s AND s.source_key = ANY(%(keys)s)
+    UNION
+    SELECT f.fragment_id
+    FROM evidence_fragments AS f
+    WHERE f.team_id = %(team_id)s AND f.fragment_id = ANY(%(fragment_ids)s)
+)
+SELECT DISTINCT s.subject_id, s.scope, q.predicate, q.version, q.aliases, q.subject_kinds, q.object_kinds,
+       q.value_types, q.unit, q.relationship_kind, q.current_cardinality, q.supersession_basis, q.same_moment_policy,
+       q.start_granularity, q.pii_class, q.review_after_days, q.lifecycle
+FROM leaving AS l
+JOIN supports AS p ON p.team_id = %(team_id)s AND p.fragment_id = l.fragment_id
+CROSS JOIN LATERAL (
+    SELECT d.kind
+    FROM support_decisions AS d
+    WHERE d.team_id = p.team_id AND d.support_id = p.support_id
+    ORDER BY d.revision DESC
+    LIMIT 1
+) AS d
+CROSS JOIN LATERAL (
+    SELECT s.subject_id, s.predicate, s.scope
+    FROM statements AS s
+    WHERE s.team_id = p.team_id AND s.statement_id = p.statement_id
+    ORDER BY s.revision DESC
+    LIMIT 1
+) AS s
+JOIN predicates AS q ON q.team_id = p.team_id AND q.predicate = s.predicate
+WHERE d.kind IN ('grant', 'reinstate')
+ORDER BY s.subject_id, q.predicate, s.scope
+LIMIT %(limit)s;

@@ -24,7 +24,12 @@ from corrigenda_core.persistence.tables.evidence import evidence_fragments, evid
 from corrigenda_core.persistence.tables.identity import entities, entity_contexts, entity_names
 from corrigenda_core.persistence.tables.ledger import idempotency_records, ledger, team_clock
 from corrigenda_core.persistence.tables.near_texts import text_bands
-from corrigenda_core.persistence.tables.observations import observations, statements, verification_events
+from corrigenda_core.persistence.tables.observations import (
+    observation_bindings,
+    observations,
+    statements,
+    verification_events,
+)
 from corrigenda_core.persistence.tables.predicates import predicate_aliases, predicates, predicates_history
 from corrigenda_core.persistence.tables.relationships import (
     carriages,
@@ -69,6 +74,7 @@ __all__ = [
     "ingests",
     "ledger",
     "metadata",
+    "observation_bindings",
     "observations",
     "predicate_aliases",
     "predicates",

@@ -79,6 +79,7 @@ observations = team_table(
     required("predicate_phrase", Text),
     optional("object_ref", Text),
     required("object_phrase", Text, "name of the object, or the value as written"),
+    required("mentions", JSONB, "its entities as named: [{ref, name, kind, aliases, context}], the subject first"),
     optional("subject_id", Uuid, "NULL while nobody knows which entity is meant; so with the next two"),
     optional("object_entity_id", Uuid),
     optional("predicate", Text),
@@ -188,4 +189,45 @@ statements = team_table(
     index("statements_predicate_idx", "predicate", serves="statements of a predicate; foreign key to predicates"),
     key=("statement_id", "revision"),
     comment="How an observation is bound to a slot; append-only, the row with the greatest revision counts.",
+)
+
+observation_bindings = team_table(
+    "observation_bindings",
+    required("observation_id", Uuid),
+    optional("subject_id", Uuid, "NULL: still unknown, or as the observation says; so with the next two"),
+    optional("object_entity_id", Uuid),
+    optional("predicate", Text),
+    required("given_up", Boolean, "its author rejected or replaced it before it was placed: nothing is placed from it"),
+    required("decision_id", Uuid),
+    *ledgered(),
+    refers(["observation_id"], "observations"),
+    refers(["subject_id"], "entities", ["entity_id"]),
+    refers(["object_entity_id"], "entities", ["entity_id"]),
+    refers(["predicate"], "predicates"),
+    refers(["decision_id"], "decisions", deferred=True),
+    index(
+        "observation_bindings_subject_id_idx",
+        "subject_id",
+        serves="observations that were bound to an entity; foreign key to entities",
+        where="subject_id IS NOT NULL",
+    ),
+    index(
+        "observation_bindings_object_entity_id_idx",
+        "object_entity_id",
+        serves="observations that were bound to an entity; foreign key to entities",
+        where="object_entity_id IS NOT NULL",
+    ),
+    index(
+        "observation_bindings_predicate_idx",
+        "predicate",
+        serves="observations that were bound to a predicate; foreign key to predicates",
+        where="predicate IS NOT NULL",
+    ),
+    index(
+        "observation_bindings_decision_id_idx",
+        "decision_id",
+        serves="what a decision has bound; foreign key to decisions",
+    ),
+    key=("observation_id", "revision"),
+    comment="What a decision says that a waiting observation names; append-only, the last one counts.",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, CheckConstraint, Date, Integer, Text, Uuid
+from sqlalchemy import BigInteger, Boolean, CheckConstraint, Date, Index, Integer, Text, Uuid, text
 from sqlalchemy.dialects.postgresql import JSONB
 
 from corrigenda_core.persistence.tables.columns import (
@@ -28,6 +28,7 @@ case_lease = team_table(
     required("attempts", Integer, "of the night attempts_date"),
     optional("attempts_date", Date),
     optional("last_evaluated_at", INSTANT, "team time"),
+    required("on_driven_clock", Boolean, "whether the team's time is a driven one; set by triggers"),
     CheckConstraint("claim_token >= 0", name="claim_token"),
     CheckConstraint("attempts >= 0", name="attempts"),
     refers(["conflict_id"], "conflict_cases"),
@@ -35,7 +36,15 @@ case_lease = team_table(
         "case_lease_next_review_at_idx",
         "next_review_at",
         "conflict_id",
-        serves="due cases in claim order; whether a team is due",
+        serves="due cases in claim order; whether a driven team is due",
+    ),
+    # Without the team in front: which teams are due is asked before any team is known.
+    Index(
+        "case_lease_due_idx",
+        "next_review_at",
+        "team_id",
+        postgresql_where=text("NOT on_driven_clock AND next_review_at < 'infinity'"),
+        info={"serves": "which open teams are due"},
     ),
     key=("conflict_id",),
     comment="When a case is looked at next, and who holds it: a claim is not a revision.",
@@ -64,7 +73,7 @@ review_runs = team_table(
         "review_runs_waiting_idx",
         "requested_at",
         "run_id",
-        serves="runs to claim, oldest first; whether a team is due",
+        serves="runs to claim, oldest first; which teams have one",
         where="status IN ('queued', 'running')",
     ),
     index("review_runs_requested_at_idx", "requested_at", "run_id", serves="the list of runs by age, paged"),

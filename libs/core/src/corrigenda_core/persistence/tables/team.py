@@ -39,6 +39,11 @@ teams = team_table(
     CheckConstraint("(clock_mode = 'driven') = (driven_now IS NOT NULL)", name="driven_now"),
     CheckConstraint("(clock_mode = 'driven') = (opened_at = 'infinity')", name="opened_at"),
     CheckConstraint("version >= 1", name="version"),
+    index(
+        "teams_driven_idx",
+        serves="teams whose time does not move by itself: each is asked whether it is due",
+        where="clock_mode = 'driven'",
+    ),
     key=(),
     comment="One isolation boundary with its policy.",
 )
@@ -77,7 +82,7 @@ api_keys = team_table(
         is_unique=True,
     ),
     index("api_keys_profile_id_idx", "profile_id", serves="keys of a profile; foreign key to profiles"),
-    # The one index without the team in front: a key says which team it is for, nothing else can.
+    # Without the team in front: a key says which team it is for, nothing else can.
     Index("api_keys_key_id_idx", "key_id", info={"serves": "authenticate: the key before its team is known"}),
     key=("key_id",),
     comment="A keyed hash of a secret that was shown once, and what it permits.",

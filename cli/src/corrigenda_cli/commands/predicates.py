@@ -1,0 +1,157 @@
+"""`corrigenda predicates`: shows the vocabularies that come with the product, and loads one into a team."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from corrigenda.type.v1 import predicate_pb2
+    from corrigenda_core.rpc.client import Client
+
+    from corrigenda_cli.vocabulary import Vocabulary
+
+KEY_VARIABLE = "CORRIGENDA_KEY"
+INGEST_VARIABLE, RECALL_VARIABLE = "CORRIGENDA_INGEST_ADDRESS", "CORRIGENDA_RECALL_ADDRESS"
+INGEST_DEFAULT, RECALL_DEFAULT = "127.0.0.1:7101", "127.0.0.1:7103"
+PAGE_SIZE = 200
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the subcommand."""
+    actions = subparsers.add_parser("predicates", help="show and load vocabularies").add_subparsers(
+        metavar="action", required=True
+    )
+    show = actions.add_parser(
+        "show",
+        help="print a vocabulary that comes with the product, to be changed and loaded",
+        description="Prints the TOML text of a vocabulary; without a name, the names that there are.",
+    )
+    show.add_argument("name", nargs="?", help="its name, such as software-teams")
+    show.set_defaults(run=run_show)
+    load = actions.add_parser(
+        "load",
+        help="register the predicates of a vocabulary in a team",
+        description="Registers every predicate that the team does not have. One that it has in another form is left "
+        f"alone and named, unless --update is given. Needs the key of an administrator in {KEY_VARIABLE}.",
+    )
+    load.add_argument("vocabulary", help="the name of one that comes with the product, or the path of a TOML file")
+    load.add_argument(
+        "--update", action="store_true", help="register the next version of what the team has in another form"
+    )
+    load.add_argument(
+        "--ingest",
+        default=os.environ.get(INGEST_VARIABLE, INGEST_DEFAULT),
+        help=f"host:port of the ingest service (default: {INGEST_VARIABLE}, else {INGEST_DEFAULT})",
+    )
+    load.add_argument(
+        "--recall",
+        default=os.environ.get(RECALL_VARIABLE, RECALL_DEFAULT),
+        help=f"host:port of the recall service (default: {RECALL_VARIABLE}, else {RECALL_DEFAULT})",
+    )
+    load.add_argument("--tls", action="store_true", help="connect by TLS, trusting what the system trusts")
+    load.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    load.set_defaults(run=run_load)
+
+
+def run_show(options: argparse.Namespace) -> int:
+    """Prints a vocabulary or the names of all; exit status 0 done, 2 there is none of that name."""
+    from corrigenda_cli.vocabulary import shipped_names, vocabulary_text
+
+    names = shipped_names()
+    if options.name is None:
+        print("\n".join(names))
+        return 0
+    if options.name not in names:
+        print(f"there is no vocabulary {options.name}; there are {', '.join(names)}", file=sys.stderr)
+        return 2
+    print(vocabulary_text(options.name), end="")
+    return 0
+
+
+def run_load(options: argparse.Namespace) -> int:
+    """Loads one; exit status 0 all there, 1 refused or some differ, 2 wrong usage or no vocabulary."""
+    from corrigenda_cli.vocabulary import VocabularyError, parse_vocabulary, vocabulary_text
+
+    key = os.environ.get(KEY_VARIABLE, "")
+    if not key:
+        print(f"set {KEY_VARIABLE} to the key of an administrator", file=sys.stderr)
+        return 2
+    try:
+        vocabulary = parse_vocabulary(vocabulary_text(options.vocabulary))
+    except VocabularyError as problem:
+        print(f"no vocabulary: {problem}", file=sys.stderr)
+        return 2
+    return asyncio.run(_loaded(options, key, vocabulary))
+
+
+async def _loaded(options: argparse.Namespace, key: str, vocabulary: Vocabulary) -> int:
+    import grpc
+    from corrigenda_core.rpc.client import Client, Endpoints
+    from corrigenda_core.rpc.status import refusal_of
+
+    endpoints = Endpoints(ingest=options.ingest, conflict=options.recall, recall=options.recall)
+    credentials = grpc.ssl_channel_credentials() if options.tls else None
+    try:
+        async with Client(endpoints, key, credentials=credentials) as client:
+            done = await _registered(client, vocabulary, update=options.update)
+    except grpc.aio.AioRpcError as error:
+        refusal = refusal_of(error)
+        print(f"refused: {error.details() if refusal is None else refusal.message}", file=sys.stderr)
+        return 1
+    if options.json:
+        print(json.dumps(done))
+    else:
+        for what, keys in done.items():
+            print(f"{what:<10} {len(keys):>3}  {' '.join(keys)}")
+    return 1 if done["different"] else 0
+
+
+async def _registered(client: Client, vocabulary: Vocabulary, *, update: bool) -> dict[str, list[str]]:
+    """What became of each predicate: its key under ``new``, ``updated``, ``unchanged`` or ``different``."""
+    import hashlib
+
+    from corrigenda.admin.v1 import admin_service_pb2
+    from corrigenda.type.v1 import predicate_pb2
+
+    known = await _known(client)
+    done: dict[str, list[str]] = {"new": [], "updated": [], "unchanged": [], "different": []}
+    for entry in vocabulary.entries:
+        definition = entry.definition
+        before = known.get(definition.key)
+        active = before is not None and before.lifecycle == predicate_pb2.PREDICATE_LIFECYCLE_ACTIVE
+        if before is not None and active and before.definition == definition:
+            done["unchanged"].append(definition.key)
+            continue
+        if before is not None and not update:
+            done["different"].append(definition.key)
+            continue
+        version = 0 if before is None else before.version
+        digest = hashlib.sha256(definition.SerializeToString(deterministic=True)).hexdigest()[:16]
+        await client.admin.RegisterPredicate(
+            admin_service_pb2.RegisterPredicateRequest(
+                # A load that was cut off is repeated and not doubled.
+                idempotency_key=f"vocabulary:{definition.key}:{version}:{digest}",
+                definition=definition,
+                expected_version=version or None,
+            )
+        )
+        done["new" if before is None else "updated"].append(definition.key)
+    return done
+
+
+async def _known(client: Client) -> dict[str, predicate_pb2.Predicate]:
+    from corrigenda.recall.v1 import recall_service_pb2
+
+    known: dict[str, predicate_pb2.Predicate] = {}
+    request = recall_service_pb2.ListPredicatesRequest(include_retired=True, page_size=PAGE_SIZE)
+    while True:
+        page = await client.recall.ListPredicates(request)
+        known |= {one.definition.key: one for one in page.predicates}
+        if not page.next_page_token:
+            return known
+        request.page_token = page.next_page_token

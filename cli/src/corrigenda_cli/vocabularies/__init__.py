@@ -1,0 +1,1 @@
+"""Vocabularies that come with the product: one TOML file each."""

@@ -1,0 +1,1 @@
+"""Adapters to model services that speak the OpenAI-compatible HTTP interface."""

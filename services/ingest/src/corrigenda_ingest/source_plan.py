@@ -1,0 +1,135 @@
+"""Plans what a submission does to the sources that it names: which revision is current, and what is left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.ids import FragmentId, ProfileId
+from corrigenda_core.domain.sources import FragmentSource, RetiredFragment, SourceState
+from corrigenda_core.persistence.ingest_store import StoredFragment, SubmissionFacts
+from corrigenda_core.policy.authority import (
+    Advance,
+    FirstRevision,
+    decide_source_revision,
+    decide_superseded_fragments,
+    may_supersede_fragments,
+    may_use_source,
+)
+from corrigenda_core.policy.limits import may_offer
+
+from corrigenda_ingest.submission import PlannedState, PreparedEvidence, PreparedSubmission
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcePlan:
+    """What becomes of the named sources: where each key stands, and what each evidence item leaves behind.
+
+    ``left_behind`` are fragments of revisions that are no longer current; ``superseded`` are by evidence item those
+    that its author names.
+    """
+
+    states: tuple[PlannedState, ...] = ()
+    left_behind: tuple[FragmentId, ...] = ()
+    superseded: tuple[tuple[int, FragmentId], ...] = ()
+
+    @property
+    def leaving(self) -> frozenset[FragmentId]:
+        """Everything that supports nothing any more."""
+        return frozenset(self.left_behind) | {fragment_id for _, fragment_id in self.superseded}
+
+    def retired(self, item_fragments: Sequence[FragmentId]) -> tuple[RetiredFragment, ...]:
+        """The fragments that support nothing any more, each once; ``item_fragments`` are those of the items."""
+        retired = {one: RetiredFragment(fragment_id=one) for one in self.left_behind}
+        for index, one in self.superseded:
+            retired.setdefault(one, RetiredFragment(fragment_id=one, superseded_by=item_fragments[index]))
+        return tuple(retired[one] for one in sorted(retired))
+
+
+def planned_sources(prepared: PreparedSubmission, facts: SubmissionFacts, *, author_id: ProfileId) -> SourcePlan:
+    """What the evidence items do to their sources, decided one after the other.
+
+    Raises:
+        Refusal: SOURCE_NOT_ALLOWED, SOURCE_REVISION_STALE, NOT_OWNER; RESOURCE_NOT_FOUND for a superseded fragment;
+            INVALID_FIELD for a source that moves on twice; TOO_MANY_ITEMS if more is left behind than one commit can
+            decide again. Each names the evidence item.
+    """
+    planning = _Planning(facts, author_id)
+    for index, evidence in enumerate(prepared.evidence):
+        try:
+            planning.add(index, evidence)
+        except Refusal as refusal:
+            # The policies know the claim, and not where in the request it stands.
+            raise Refusal(
+                refusal.reason,
+                refusal.message,
+                field=f"evidence[{index}].{refusal.field}",
+                metadata=refusal.metadata,
+            ) from refusal
+    return planning.plan()
+
+
+class _Planning:
+    def __init__(self, facts: SubmissionFacts, author_id: ProfileId) -> None:
+        self._facts = facts
+        self._author_id = author_id
+        self._states = {key: stored.state for key, stored in facts.source_states.items()}
+        self._activated: set[str] = set()
+        self._left_behind: list[FragmentId] = []
+        self._superseded: list[tuple[int, FragmentId]] = []
+
+    def add(self, index: int, evidence: PreparedEvidence) -> None:
+        claim = evidence.claim(self._author_id)
+        before = self._states.get(claim.source_key) if claim.source_key is not None else None
+        may_use_source(claim, self._facts.registry, before)
+        decision = decide_source_revision(claim, before)
+        if isinstance(decision, FirstRevision | Advance):
+            self._activate(decision.state)
+        if isinstance(decision, Advance):
+            self._left_behind += decide_superseded_fragments(decision.state, self._facts.leaving)
+        named = [self._named(evidence, place) for place in range(len(evidence.given.supersedes_fragment_ids))]
+        may_supersede_fragments(claim, [one.source for one in named])
+        self._superseded += [(index, one.fragment_id) for one in named if one.retired is None]
+
+    def _activate(self, state: SourceState) -> None:
+        if state.source_key in self._activated:
+            raise Refusal(Reason.INVALID_FIELD, "a source moves on once in a call", field="previous_source_revision")
+        self._activated.add(state.source_key)
+        self._states[state.source_key] = state
+
+    def _named(self, evidence: PreparedEvidence, place: int) -> StoredFragment:
+        fragment_id = evidence.given.supersedes_fragment_ids[place]
+        field = f"supersedes_fragment_ids[{place}]"
+        fragment = self._facts.origins.get(fragment_id)
+        if fragment is None:
+            raise Refusal(
+                Reason.RESOURCE_NOT_FOUND,
+                "there is no such fragment",
+                field=field,
+                metadata={"resource_type": "fragment", "resource_id": fragment_id},
+            )
+        same_text = fragment.content_sha256 == evidence.content_sha256
+        if same_text and fragment.source == FragmentSource(
+            fragment_id=fragment_id, claim=replace(evidence.claim(self._author_id), previous_source_revision=None)
+        ):
+            raise Refusal(Reason.INVALID_FIELD, "a text does not take the place of itself", field=field)
+        return fragment
+
+    def plan(self) -> SourcePlan:
+        if self._left_behind or self._superseded:
+            may_offer("supports_per_source_change", len(self._facts.leaving), field="evidence")
+            may_offer("slots_per_source_change", len(self._facts.touched), field="evidence")
+        return SourcePlan(
+            states=tuple(self._planned(key) for key in sorted(self._states)),
+            left_behind=tuple(self._left_behind),
+            superseded=tuple(self._superseded),
+        )
+
+    def _planned(self, key: str) -> PlannedState:
+        stored = self._facts.source_states.get(key)
+        return PlannedState(
+            state=self._states[key],
+            prior_version=None if stored is None else stored.version,
+            is_new=key in self._activated,
+        )
