@@ -156,10 +156,10 @@ class DecisionWork:
         waiting = base.waiting
         return verification_request(waiting.prepared, waiting.entities, waiting.bound(base.facts), base.facts)
 
-    def bands(self, question: Question) -> list[int]:
-        """What finds near duplicates of all texts that can be placed."""
-        waiting = [band for text in question.fragments.values() for band in text_bands(decide_text_form(text.content))]
-        return [band for one in self.prepared.evidence for band in one.bands] + waiting
+    def bands(self, question: Question) -> frozenset[int]:
+        """What near duplicates of all texts that can be placed are looked for by."""
+        waiting = {band for text in question.fragments.values() for band in text_bands(decide_text_form(text.content))}
+        return frozenset(waiting.union(*(one.bands for one in self.prepared.evidence)))
 
     def _correction(self, base: DecisionPlanner, predicate_words: PredicateWords) -> SubmissionPlanner:
         """What places the correction, each proposal in the place of what it contradicts."""

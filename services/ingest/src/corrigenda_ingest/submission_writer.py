@@ -93,9 +93,9 @@ class SubmissionWriter:
         )
         for fragment in planned.fragments:
             self._fragment(fragment)
-        self._bands()
         for source in planned.sources:
             self._state(source)
+        self._bands()
         for entity in planned.entities:
             self._entity(entity)
         for number, bound in enumerate(planned.bound):
@@ -103,13 +103,6 @@ class SubmissionWriter:
         for item in self._items():
             self._changes.item(item)
         self._changes.refresh((one.fragment_id for one in planned.fragments if one.is_new), "fragment_stored")
-
-    def _bands(self) -> None:
-        new = [one for one in self._planned.fragments if one.is_new]
-        if new:
-            evidence = self._planned.prepared.evidence
-            bands = [(one.fragment_id, evidence[one.index].bands) for one in new]
-            self._transaction.execute(insert_text_bands(self._transaction.team_id, bands))
 
     def _state(self, planned: PlannedState) -> None:
         """Where a source key stands, if this submission has moved it."""
@@ -139,6 +132,13 @@ class SubmissionWriter:
                 **actor_columns(self._actor),
             },
         )
+
+    def _bands(self) -> None:
+        new = [one for one in self._planned.fragments if one.is_new]
+        if new:
+            evidence = self._planned.prepared.evidence
+            bands = [(one.fragment_id, evidence[one.index].bands) for one in new]
+            self._transaction.execute(insert_text_bands(self._transaction.team_id, bands))
 
     def _items(self) -> Iterable[ReviewItem]:
         """Questions that the submission raises before any placement, each once."""

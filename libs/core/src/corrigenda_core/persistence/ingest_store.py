@@ -208,6 +208,16 @@ def slot_texts(team_id: TeamId, slot: Slot, *, name: str, bands: Sequence[int]) 
     )
 
 
+def team_settings(team_id: TeamId, profile_id: ProfileId) -> Query:
+    """The team's policy and the caller's name; one row, see `team_policy_of`."""
+    return load_sql("ingest.sql").query("team_settings", team_id=team_id, profile_id=profile_id)
+
+
+def active_predicates(team_id: TeamId) -> Query:
+    """The active predicates, by key; `predicate_of` reads a row."""
+    return load_sql("ingest.sql").query("active_predicates", team_id=team_id)
+
+
 def insert_text_bands(team_id: TeamId, bands: Sequence[tuple[FragmentId, Sequence[int]]]) -> Query:
     """The INSERT of the bands of new fragments."""
     rows = [(band, fragment_id) for fragment_id, of_text in bands for band in of_text]
@@ -217,16 +227,6 @@ def insert_text_bands(team_id: TeamId, bands: Sequence[tuple[FragmentId, Sequenc
         bands=[band for band, _ in rows],
         fragment_ids=[fragment_id for _, fragment_id in rows],
     )
-
-
-def team_settings(team_id: TeamId, profile_id: ProfileId) -> Query:
-    """The team's policy and the caller's name; one row, see `team_policy_of`."""
-    return load_sql("ingest.sql").query("team_settings", team_id=team_id, profile_id=profile_id)
-
-
-def active_predicates(team_id: TeamId) -> Query:
-    """The active predicates, by key; `predicate_of` reads a row."""
-    return load_sql("ingest.sql").query("active_predicates", team_id=team_id)
 
 
 def predicate_names(team_id: TeamId) -> Query:
