@@ -34,6 +34,8 @@ from corrigenda_ingest.use_cases.profiles import Profiles
 from corrigenda_ingest.use_cases.register_predicate import RegisterPredicate
 from corrigenda_ingest.use_cases.register_source import RegisterSource
 from corrigenda_ingest.use_cases.remember import Remember
+from corrigenda_ingest.use_cases.remember_many import RememberMany
+from corrigenda_ingest.use_cases.remember_stream import RememberStream
 from corrigenda_ingest.use_cases.resolve_placement import ResolvePlacement
 from corrigenda_ingest.use_cases.teams import Teams
 from corrigenda_ingest.verification_tokens import VerificationTokens
@@ -77,6 +79,7 @@ def bindings(
     decisions = OwnerDecisions(reader=foundation.reader, runner=foundation.runner, new_ids=foundation.new_ids)
     ingest = IngestHandlers(
         remember=Remember(look=look, runner=foundation.runner),
+        remember_stream=RememberStream(RememberMany(look=look, runner=foundation.runner)),
         preflight_remember=PreflightRemember(look=look, reader=foundation.reader, tokens=verdicts),
         get_placement=GetPlacement(reader=foundation.reader),
         adopt_evidence=AdoptEvidence(

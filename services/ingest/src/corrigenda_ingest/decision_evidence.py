@@ -100,4 +100,4 @@ async def prepared_evidence(caller: Caller, submission: Submission | None, ids: 
     size = sum(len(item.content) for item in submission.evidence)
     prepared = await computed(size, lambda: prepared_submission(submission))
     require_no_revision(prepared, author_id=caller.profile_id)
-    return DecisionEvidence(caller=caller, prepared=prepared, facts=fact_queries(caller, prepared), ids=ids)
+    return DecisionEvidence(caller=caller, prepared=prepared, facts=fact_queries(caller, [prepared]), ids=ids)

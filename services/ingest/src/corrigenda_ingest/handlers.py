@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +18,7 @@ from corrigenda_core.rpc.idempotent import idempotency_of
 from corrigenda_ingest.decision_responses import resolved_placement
 from corrigenda_ingest.requests import evidence_of, forgetting_of, placement_decision_of, submission_of
 from corrigenda_ingest.responses import PlacementMessages
+from corrigenda_ingest.stream_messages import StreamResponses, arrivals
 from corrigenda_ingest.use_cases.adopt_evidence import AdoptEvidence
 from corrigenda_ingest.use_cases.forget import Forget
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
@@ -28,6 +31,7 @@ from corrigenda_ingest.use_cases.profiles import Profiles
 from corrigenda_ingest.use_cases.register_predicate import RegisterPredicate
 from corrigenda_ingest.use_cases.register_source import RegisterSource
 from corrigenda_ingest.use_cases.remember import Remember
+from corrigenda_ingest.use_cases.remember_stream import RememberStream
 from corrigenda_ingest.use_cases.resolve_placement import ResolvePlacement
 from corrigenda_ingest.use_cases.teams import Teams
 
@@ -41,6 +45,7 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
     """`corrigenda.ingest.v1.IngestService`."""
 
     remember: Remember
+    remember_stream: RememberStream
     preflight_remember: PreflightRemember
     get_placement: GetPlacement
     resolve_placement: ResolvePlacement
@@ -59,6 +64,18 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
             deadline=_deadline(),
         )
         return committed.value
+
+    async def RememberStream(
+        self, requests: AsyncIterator[ingest.RememberStreamRequest], context: Any
+    ) -> AsyncIterator[ingest.RememberStreamResponse]:
+        """Remembers what arrives, and answers each submission in its order."""
+        call, responses = current_call(), StreamResponses(current_call())
+        answers = self.remember_stream(
+            call.caller, arrivals(call.caller, requests), stopping=call.stopping, deadline=_deadline()
+        )
+        async with aclosing(answers) as answering:
+            async for answered in answering:
+                yield responses.response(answered)
 
     async def PreflightRemember(
         self, request: ingest.PreflightRememberRequest, context: Any
