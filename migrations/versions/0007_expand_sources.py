@@ -10,7 +10,7 @@ from corrigenda_core.persistence.migration_steps import (
 )
 
 revision = "0007_expand_sources"
-down_revision = "0005_expand_search"
+down_revision = "0006_expand_near_texts"
 branch_labels = None
 depends_on = None
 

@@ -129,3 +129,23 @@ async def test_a_text_that_was_there_before_it_spoke_is_still_a_copy(new_team: N
         conflict_service_pb2.GetConflictRequest(conflict_id=placed.conflict.conflict_id)
     )
     assert {one.label: one.counted_groups for one in again.conflict.positions} == {"main": 1, "release": 1}
+
+
+@pytest.mark.rule("R6.2")
+async def test_a_near_copy_is_found_however_much_was_said_since(new_team: NewTeam) -> None:
+    """Texts that say the same in other words come in between: the one that is nearly the same is still known."""
+    team = await new_team()
+    told = "the checklist of the third quarter was read aloud, and all were there: production deploys from release"
+    first = await team["A"].ingest.Remember(telling(told, "release"))
+    for number in range(12):
+        await team["A"].ingest.Remember(telling(f"note {number * 7919}: production deploys from release", "release"))
+    await team["C"].ingest.Remember(telling("production deploys from main", "main"))
+    copied = await team["B"].ingest.Remember(telling(told.replace("quarter", "quarters"), "release"))
+    (row,) = (one.relationship.relationship_id for one in first.placement.relationships)
+    (placed,) = copied.placement.relationships
+    assert placed.relationship.relationship_id != row
+    seen = await team["A"].conflict.GetConflict(
+        conflict_service_pb2.GetConflictRequest(conflict_id=placed.conflict.conflict_id)
+    )
+    # B's copy joins the witness that A's text is: B counts for nothing of its own.
+    assert {one.label: one.counted_groups for one in seen.conflict.positions} == {"main": 1, "release": 1}

@@ -34,7 +34,7 @@ EVERY_SERVICE = {"alembic_version", "team_clock", "teams"}
 SELECT = {
     "corrigenda_ingest": EVERY_SERVICE
     | KNOWLEDGE
-    | {"alerts", "api_keys", "evidence_occurrences", "idempotency_records", "ingests"},
+    | {"alerts", "api_keys", "evidence_occurrences", "idempotency_records", "ingests", "text_bands"},
     "corrigenda_conflict": EVERY_SERVICE | KNOWLEDGE | {"alerts", "idempotency_records", "review_runs"},
     "corrigenda_reviewer": EVERY_SERVICE
     | named(
@@ -58,7 +58,7 @@ INSERT = {
         "fragment_retirements idempotency_records ingests ledger observation_bindings observations "
         "predicate_aliases predicates profiles reference_decisions relationships review_items search_refresh_intents "
         "source_states sources "
-        "statements support_decisions supports timeline_decisions transitions verification_events"
+        "statements support_decisions supports text_bands timeline_decisions transitions verification_events"
     ),
     "corrigenda_conflict": named(
         "carriages case_events case_lease case_members case_positions conflict_cases cross_references decisions "

@@ -41,8 +41,8 @@ IMMUTABLE = {
     "verification_events",
 }
 HISTORY = {name for name in metadata.tables if name.endswith("_history")}
-# Search documents can be rebuilt from the evidence, so that they may go.
-REBUILDABLE = {"search_documents"}
+# What can be rebuilt from the evidence may go.
+REBUILDABLE = {"search_documents", "text_bands"}
 PERMANENT = set(metadata.tables) - IMMUTABLE - HISTORY - REBUILDABLE
 
 EVERYONE = [SUPERUSER, *(role.name for role in ROLES)]

@@ -285,7 +285,12 @@ def test_only_what_shapes_the_timeline_is_taken_back_and_only_once() -> None:
     with pytest.raises(Refusal) as refused:
         slot.revert(keeping)
     assert refused.value.reason is Reason.REVERT_BLOCKED
-    assert refused.value.metadata == {"reverted_by": undone.decision_records[0].decision_id}
+    decision_id = undone.decision_records[0].decision_id
+    assert refused.value.metadata == {
+        "blocker_type": "decision",
+        "blocker_id": decision_id,
+        "reverted_by": decision_id,
+    }
     with pytest.raises(Refusal) as refused:
         slot.revert(undone)
     assert (refused.value.reason, refused.value.field) == (Reason.INVALID_FIELD, "decision_id")
@@ -317,7 +322,11 @@ def test_a_blocker_is_named_also_where_its_transition_is_not_known() -> None:
     slot.place("trunk 1 Jul")
     with pytest.raises(Refusal) as refused:
         may_revert(slot.view, past)
-    assert refused.value.metadata == {"relationship_id": slot.row_id("s1")}
+    assert refused.value.metadata == {
+        "blocker_type": "relationship",
+        "blocker_id": slot.row_id("s1"),
+        "relationship_id": slot.row_id("s1"),
+    }
     _, known = slot.store.past_decision(keeping.decision_records[0].decision_id)
     with pytest.raises(Refusal) as refused:
         may_revert(slot.view, known)
@@ -338,7 +347,8 @@ def test_a_question_that_stood_before_does_not_block() -> None:
     slot.place("v3 1 Mar")
     with pytest.raises(Refusal) as refused:
         slot.revert(keeping)
-    assert refused.value.metadata == {"item_id": slot.item().item_id}
+    item_id = slot.item().item_id
+    assert refused.value.metadata == {"blocker_type": "review_item", "blocker_id": item_id, "item_id": item_id}
 
 
 @pytest.mark.rule("R4.17")

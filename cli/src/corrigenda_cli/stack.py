@@ -46,10 +46,11 @@ class ProcessSpec:
 
 
 GATEWAY = ProcessSpec(name="gateway", module="corrigenda_gateway", port=7104)
+INGEST, CONFLICT = "ingest", "conflict"
 PROCESSES = (
     GATEWAY,
-    ProcessSpec(name="ingest", module="corrigenda_ingest", role="corrigenda_ingest", port=7101),
-    ProcessSpec(name="conflict", module="corrigenda_conflict", role="corrigenda_conflict", port=7102),
+    ProcessSpec(name=INGEST, module="corrigenda_ingest", role="corrigenda_ingest", port=7101),
+    ProcessSpec(name=CONFLICT, module="corrigenda_conflict", role="corrigenda_conflict", port=7102),
     ProcessSpec(name="recall", module="corrigenda_recall", role="corrigenda_recall", port=7103),
     ProcessSpec(name="reviewer", module="corrigenda_conflict.reviewer", role="corrigenda_reviewer"),
     ProcessSpec(name="indexer", module="corrigenda_recall.indexer", role="corrigenda_indexer"),
@@ -122,7 +123,7 @@ class Stack:
     async def start_process(self, name: str, settings: Mapping[str, str] | None = None) -> Child:
         """Starts one process of the stack (again) and waits until it is ready; ``settings`` join its environment.
 
-        The gateway is told where the services are, so they run before it starts.
+        The gateway is told where the services are, and the conflict service where ingest is, so they run before.
         """
         (spec,) = [spec for spec in PROCESSES if spec.name == name]
         child = await start_child(
@@ -162,11 +163,20 @@ class Stack:
         names = [spec.name for spec in PROCESSES if spec.name not in self.without]
         self.say(f"starting {', '.join(names)}")
         async with asyncio.TaskGroup() as group:
+            ingest = group.create_task(self.start_process(INGEST)) if INGEST in names else None
             for name in names:
-                if name != GATEWAY.name:
+                if name == CONFLICT:
+                    group.create_task(self._start_after(ingest, name))
+                elif name not in {INGEST, GATEWAY.name}:
                     group.create_task(self.start_process(name))
         if GATEWAY.name in names:
             await self.start_process(GATEWAY.name)
+
+    async def _start_after(self, other: asyncio.Task[Child] | None, name: str) -> None:
+        """Starts a process that is told where another one is."""
+        if other is not None:
+            await other
+        await self.start_process(name)
 
     async def _stop_children(self) -> None:
         """The gateway and the services first, so that nothing new is taken, then the workers."""
@@ -186,6 +196,8 @@ class Stack:
                 f"CORRIGENDA_{name.upper()}_ADDRESS": self.address(name) for name in ("ingest", "conflict", "recall")
             }
         environment["CORRIGENDA_DATABASE_URL"] = self.url(spec.role)
+        if spec.name == CONFLICT and INGEST in self.children:
+            environment["CORRIGENDA_INGEST_ADDRESS"] = self.address(INGEST)
         if spec.port is not None:
             environment |= {
                 "CORRIGENDA_KEY_PEPPER": self.secrets.key_pepper,

@@ -1,14 +1,14 @@
 """``python -m corrigenda_conflict``: the conflict service, configured by the environment."""
 
-from corrigenda_core.config import ServerSettings
 from corrigenda_core.rpc.server import run
 
 from corrigenda_conflict.bootstrap import run_service
+from corrigenda_conflict.config import ConflictSettings
 
 
 def main() -> None:
     """Runs the service."""
-    run(run_service(ServerSettings()))
+    run(run_service(ConflictSettings()))
 
 
 if __name__ == "__main__":

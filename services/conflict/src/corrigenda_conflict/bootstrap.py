@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from corrigenda.conflict.v1 import conflict_service_pb2, conflict_service_pb2_grpc
-from corrigenda_core.config import ServerSettings
 from corrigenda_core.deciding import OwnerDecisions
 from corrigenda_core.rpc.server import ServiceBinding
 from corrigenda_core.serving import Foundation, open_foundation, page_tokens, serve
 
+from corrigenda_conflict.config import ConflictSettings
 from corrigenda_conflict.handlers import ConflictHandlers
+from corrigenda_conflict.ingest_calls import IngestCalls
 from corrigenda_conflict.use_cases.explain_conflict import ExplainConflict
 from corrigenda_conflict.use_cases.get_conflict import GetConflict
 from corrigenda_conflict.use_cases.list_conflicts import ListConflicts
 from corrigenda_conflict.use_cases.list_review_items import ListReviewItems
+from corrigenda_conflict.use_cases.merge_sides import MergeSides
 from corrigenda_conflict.use_cases.resolve_conflict import ResolveConflict
 from corrigenda_conflict.use_cases.revert_resolution import RevertResolution
 from corrigenda_conflict.use_cases.review_runs import ListReviewRuns, ReviewNow
 
 
-def bindings(foundation: Foundation, settings: ServerSettings) -> list[ServiceBinding]:
+def bindings(foundation: Foundation, settings: ConflictSettings, ingest: IngestCalls) -> list[ServiceBinding]:
     """What the process serves."""
     tokens = page_tokens(settings)
     reader, new_ids = foundation.reader, foundation.new_ids
@@ -28,6 +30,7 @@ def bindings(foundation: Foundation, settings: ServerSettings) -> list[ServiceBi
         get_conflict=GetConflict(reader=reader, page_tokens=tokens),
         explain_conflict=ExplainConflict(reader=reader),
         resolve_conflict=ResolveConflict(decisions=decisions),
+        merge_sides=MergeSides(reader=reader, ingest=ingest),
         revert_resolution=RevertResolution(decisions=decisions),
         review_now=ReviewNow(runner=foundation.runner, reader=reader, new_ids=new_ids),
         list_review_runs=ListReviewRuns(reader=reader, page_tokens=tokens),
@@ -41,7 +44,11 @@ def bindings(foundation: Foundation, settings: ServerSettings) -> list[ServiceBi
     ]
 
 
-async def run_service(settings: ServerSettings) -> None:
+async def run_service(settings: ConflictSettings) -> None:
     """Serves until the process is told to stop."""
     async with open_foundation(settings, "conflict") as foundation:
-        await serve(foundation, settings, bindings(foundation, settings))
+        ingest = IngestCalls(settings.ingest_address)
+        try:
+            await serve(foundation, settings, bindings(foundation, settings, ingest))
+        finally:
+            await ingest.close()

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from corrigenda.conflict.v1 import conflict_service_pb2 as messages
 from corrigenda.conflict.v1 import resolution_pb2, review_item_pb2
+from corrigenda.type.v1 import decision_pb2
 from corrigenda_core.deciding import Decided
 from corrigenda_core.domain.ids import ProfileId, RelationshipId, TeamId
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.domain.resolutions import Preview
+from corrigenda_core.domain.time import Moment
 from corrigenda_core.persistence.conflict_store import ConflictReading, ItemInView, OwnedRelationship
+from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.decision_store import SlotState
+from corrigenda_core.persistence.past_decisions import record_of
 from corrigenda_core.policy.view_changes import apply_changes
-from corrigenda_core.rpc.decision_messages import change_messages, decision_message, effects_message
+from corrigenda_core.rpc.decision_messages import (
+    CHANGES_SHOWN,
+    OwnerNames,
+    change_messages,
+    decision_message,
+    effects_message,
+)
 from corrigenda_core.rpc.enums import DECISION_KIND
+from corrigenda_core.rpc.relationship_messages import Names
 
 from corrigenda_conflict.responses import ConflictMessages
 
@@ -32,6 +44,37 @@ def resolution_response(team_id: TeamId, decided: Decided, item: ReviewItem) -> 
         decision=decision_message(record, moment, state.owner_names),
         effects=effects_message(state.view, changes, state.names, state.owner_names),
         item=item_message(team_id, decided, answered),
+        revision=moment.revision,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeReading:
+    """What is read of a merge that another service has committed; ``decision`` is a row of `past_decision`."""
+
+    decision: Row
+    before: Sequence[Relationship]
+    after: Sequence[Relationship]
+    conflict_ids: Sequence[str]
+    item: ItemInView
+    names: Names
+    owner_names: OwnerNames
+
+
+def merge_response(team_id: TeamId, reading: MergeReading) -> messages.ResolveConflictResponse:
+    """The answer to a merge."""
+    row, names = reading.decision, reading.names
+    shown, total = change_messages(reading.before, reading.after, names, reading.owner_names)
+    moment = Moment(revision=row["revision"], at=row["recorded_at"])
+    return messages.ResolveConflictResponse(
+        decision=decision_message(record_of(row), moment, reading.owner_names),
+        effects=decision_pb2.DecisionEffects(
+            changes=shown,
+            changes_total=total,
+            changes_truncated=total > len(shown),
+            conflict_ids=reading.conflict_ids[:CHANGES_SHOWN],
+        ),
+        item=ConflictMessages(team_id, ConflictReading(cases={}, items={}, names=names)).item(reading.item),
         revision=moment.revision,
     )
 

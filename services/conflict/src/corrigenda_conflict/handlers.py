@@ -8,13 +8,14 @@ from typing import Any
 from corrigenda.conflict.v1 import conflict_service_pb2 as messages
 from corrigenda.conflict.v1 import conflict_service_pb2_grpc
 from corrigenda_core.ports.deadline import Deadline
-from corrigenda_core.rpc.calls import current_call
+from corrigenda_core.rpc.calls import authorization_of, current_call
 
 from corrigenda_conflict.requests import resolution_of
 from corrigenda_conflict.use_cases.explain_conflict import ExplainConflict
 from corrigenda_conflict.use_cases.get_conflict import GetConflict
 from corrigenda_conflict.use_cases.list_conflicts import ListConflicts
 from corrigenda_conflict.use_cases.list_review_items import ListReviewItems
+from corrigenda_conflict.use_cases.merge_sides import MergeSides
 from corrigenda_conflict.use_cases.resolve_conflict import ResolveConflict
 from corrigenda_conflict.use_cases.revert_resolution import RevertResolution
 from corrigenda_conflict.use_cases.review_runs import ListReviewRuns, ReviewNow
@@ -32,6 +33,7 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
     get_conflict: GetConflict
     explain_conflict: ExplainConflict
     resolve_conflict: ResolveConflict
+    merge_sides: MergeSides
     revert_resolution: RevertResolution
     review_now: ReviewNow
     list_review_runs: ListReviewRuns
@@ -57,6 +59,8 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
         self, request: messages.ResolveConflictRequest, context: Any
     ) -> messages.ResolveConflictResponse:
         """Decides between the caller's own statements."""
+        if request.HasField("merge"):
+            return await self.merge_sides(current_call(), request, authorization_of(context))
         return await self.resolve_conflict(current_call().caller, request, resolution_of(request), _deadline())
 
     async def RevertResolution(

@@ -20,13 +20,14 @@ from corrigenda_core.domain.submissions import Submission
 from corrigenda_core.persistence.ingest_store import FactQueries, SubmissionFacts
 from corrigenda_core.persistence.question_store import asked_mentions
 from corrigenda_core.persistence.team_clock import ClockReading
+from corrigenda_core.persistence.text_bands import text_bands
 from corrigenda_core.policy.identity import (
     IdentityQuestion,
     IdentityQuestionReason,
     may_confirm_new_entity,
     may_select_entity,
 )
-from corrigenda_core.policy.normalisation import decide_predicate_key
+from corrigenda_core.policy.normalisation import decide_predicate_key, decide_text_form
 from corrigenda_core.ports.providers import VerificationRequest
 
 from corrigenda_ingest.correcting import CorrectionPlanner, corrected_rows, with_targets
@@ -35,10 +36,9 @@ from corrigenda_ingest.outside import Verification
 from corrigenda_ingest.planning import SubmissionPlanner
 from corrigenda_ingest.preparation import prepared_submission
 from corrigenda_ingest.question import Question, asked_mention
-from corrigenda_ingest.requirements import require_all, require_origins
+from corrigenda_ingest.requirements import require_all, require_plain_evidence
 from corrigenda_ingest.settling import SettlingPlanner
 from corrigenda_ingest.slot_look import fact_queries
-from corrigenda_ingest.source_plan import planned_sources, require_no_revision
 from corrigenda_ingest.submission import FragmentAnswer, PreparedSubmission
 from corrigenda_ingest.verification_request import verification_request
 from corrigenda_ingest.waiting import Waiting, accepted_submission, waiting_submission
@@ -113,9 +113,7 @@ class DecisionWork:
         Raises:
             Refusal: what the decision names is not there, or is not offered.
         """
-        require_origins(self.prepared, facts)
-        require_no_revision(self.prepared, author_id=self.caller.profile_id)
-        planned_sources(self.prepared, facts, author_id=self.caller.profile_id)
+        require_plain_evidence(self.prepared, facts, author_id=self.caller.profile_id)
         # What waits names a predicate by its key, whatever phrase the decision chose it by.
         by_key = {predicate.key: predicate for predicate in facts.predicates.values()}
         facts = replace(facts, predicates={**facts.predicates, **by_key})
@@ -158,10 +156,10 @@ class DecisionWork:
         waiting = base.waiting
         return verification_request(waiting.prepared, waiting.entities, waiting.bound(base.facts), base.facts)
 
-    def lengths(self, question: Question) -> list[int]:
-        """The lengths of all texts that can be placed, in code points."""
-        waiting = [len(text.content) for text in question.fragments.values()]
-        return [len(one.given.content) for one in self.prepared.evidence] + waiting
+    def bands(self, question: Question) -> frozenset[int]:
+        """What near duplicates of all texts that can be placed are looked for by."""
+        waiting = {band for text in question.fragments.values() for band in text_bands(decide_text_form(text.content))}
+        return frozenset(waiting.union(*(one.bands for one in self.prepared.evidence)))
 
     def _correction(self, base: DecisionPlanner, predicate_words: PredicateWords) -> SubmissionPlanner:
         """What places the correction, each proposal in the place of what it contradicts."""

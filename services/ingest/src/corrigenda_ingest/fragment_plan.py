@@ -76,8 +76,8 @@ class FragmentPlanner:
                 occurred_at=stored.occurred_at,
                 inherited_labels=stored.inherited_labels,
                 derived_from_fragment_ids=stored.derived_from_fragment_ids,
-                retired=stored.retired is not None or stored.fragment_id in self.sources.leaving,
                 released=stored.released,
+                retired=stored.retired is not None or stored.fragment_id in self.sources.leaving,
                 notes=self._notes(evidence, stored.source_type),
             )
         fragment_id = FragmentId(self.ids.nth(number))

@@ -14,6 +14,7 @@ from corrigenda_core.domain.submissions import (
     ProposedRelationship,
     Submission,
 )
+from corrigenda_core.persistence.text_bands import text_bands
 from corrigenda_core.policy.normalisation import (
     decide_content_hash,
     decide_name_form,
@@ -68,11 +69,13 @@ def _evidence(item: EvidenceInput, field: str) -> PreparedEvidence:
             "what a source revision takes the place of is another one of the same source",
             field=f"{field}.previous_source_revision",
         )
+    normal_text = decide_text_form(item.content)
     return PreparedEvidence(
         given=item,
         content_sha256=hashlib.sha256(item.content.encode()).digest(),
         normal_sha256=bytes.fromhex(decide_content_hash(item.content)),
-        normal_text=decide_text_form(item.content),
+        normal_text=normal_text,
+        bands=text_bands(normal_text),
         scan=decide_scan(item.content),
     )
 

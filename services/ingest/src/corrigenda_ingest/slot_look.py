@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from corrigenda_core.domain.actors import Caller
@@ -17,26 +17,22 @@ from corrigenda_core.persistence.transaction import Transaction
 
 from corrigenda_ingest.submission import BoundRelationship, PreparedSubmission
 
-# Two texts of which nine tenths of the shingles are the same differ in length by less than this.
-_LENGTH_SHARE = 0.7
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotLook:
     """The queries of one slot; ``number`` tells those of one submission apart.
 
-    ``shortest`` and ``longest`` bound the length, in code points, of the texts that could be near duplicates.
+    ``bands`` find the texts that could be near duplicates.
     """
 
     team_id: TeamId
     slot: Slot
     number: int
-    shortest: int
-    longest: int
+    bands: tuple[int, ...]
 
     def queries(self) -> list[Query]:
         """What to send."""
-        texts = slot_texts(self.team_id, self.slot, name=self._texts_name, shortest=self.shortest, longest=self.longest)
+        texts = slot_texts(self.team_id, self.slot, name=self._texts_name, bands=self.bands)
         return [*self._slot.queries(), texts]
 
     def view(self, answers: Mapping[str, list[Row]], facts: SubmissionFacts) -> SlotView:
@@ -64,27 +60,16 @@ class SlotLook:
 def looks_of(team_id: TeamId, bound: Iterable[BoundRelationship], prepared: PreparedSubmission) -> list[SlotLook]:
     """One look for each slot that is spoken of, in an order that depends on the slots alone."""
     slots = {one.slot for one in bound if one.slot is not None}
-    return looks_at(team_id, slots, [len(item.given.content) for item in prepared.evidence])
+    return looks_at(team_id, slots, {band for item in prepared.evidence for band in item.bands})
 
 
-def looks_at(team_id: TeamId, slots: Iterable[Slot], lengths: Sequence[int]) -> list[SlotLook]:
-    """One look for each slot; ``lengths`` are those of the texts whose near duplicates are looked for."""
-    shortest, longest = near_lengths(lengths)
+def looks_at(team_id: TeamId, slots: Iterable[Slot], bands: Iterable[int]) -> list[SlotLook]:
+    """One look for each slot; ``bands`` are those of the texts whose near duplicates are looked for."""
+    sought = tuple(sorted(bands))
     return [
-        SlotLook(
-            team_id=team_id,
-            slot=slot,
-            number=number,
-            shortest=shortest,
-            longest=longest,
-        )
+        SlotLook(team_id=team_id, slot=slot, number=number, bands=sought)
         for number, slot in enumerate(sorted(slots, key=lambda one: (one.subject_id, one.predicate, one.scope)))
     ]
-
-
-def near_lengths(lengths: Sequence[int]) -> tuple[int, int]:
-    """The least and the greatest length, in code points, of a near duplicate of a text of one of these lengths."""
-    return int(min(lengths, default=0) * _LENGTH_SHARE), int(max(lengths, default=0) / _LENGTH_SHARE) + 1
 
 
 async def loaded_answers(

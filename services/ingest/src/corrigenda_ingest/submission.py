@@ -36,12 +36,16 @@ from corrigenda_ingest.touched_slots import SlotChange
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedEvidence:
-    """An evidence item with its hashes and what the scan found; ``normal_text`` is what copies are recognised by."""
+    """An evidence item with its hashes and what the scan found.
+
+    ``normal_text`` is what copies are recognised by, and ``bands`` are what they are looked for by.
+    """
 
     given: EvidenceInput
     content_sha256: bytes
     normal_sha256: bytes
     normal_text: str
+    bands: tuple[int, ...]
     scan: ScanResult
 
     def claim(self, author: ProfileId) -> SourceClaim:
@@ -132,8 +136,8 @@ class FragmentAnswer:
     occurred_at: Instant | None = None
     inherited_labels: tuple[str, ...] = ()
     derived_from_fragment_ids: tuple[FragmentId, ...] = ()
-    retired: bool = False
     released: bool = False
+    retired: bool = False
     notes: tuple[str, ...] = ()
     item: ReviewItem | None = None
 
@@ -187,6 +191,15 @@ class ResolutionAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LaterVerdict:
+    """What the verifier said of an observation that was recorded before; ``fragment_ids`` are the texts that it saw."""
+
+    observation_id: StatementId
+    finding: Finding
+    fragment_ids: tuple[FragmentId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedState:
     """Where a source key stands after the submission.
 
@@ -200,21 +213,12 @@ class PlannedState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaterVerdict:
-    """What the verifier said of an observation that was recorded before; ``fragment_ids`` are the texts that it saw."""
-
-    observation_id: StatementId
-    finding: Finding
-    fragment_ids: tuple[FragmentId, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRevision:
     """One revision of the commit: its moment, and what it changes of the slot that it was planned on.
 
-    ``change_kind`` is what the ledger calls it. ``retired`` are the fragments that support nothing any more, and
-    ``beside`` what that changes, slot by slot. ``bindings`` say what waiting observations turned out to name,
-    ``verdicts`` what the verifier said of them, ``released`` which texts may be found from now on.
+    ``change_kind`` is what the ledger calls it. ``bindings`` say what waiting observations turned out to name,
+    ``verdicts`` what the verifier said of them, ``released`` which texts may be found from now on. ``retired`` are the
+    fragments that support nothing any more, and ``beside`` what that changes, slot by slot.
     """
 
     moment: Moment
@@ -222,11 +226,11 @@ class PlannedRevision:
     before: SlotView | None = None
     changes: Changes = field(default_factory=Changes)
     items: tuple[ReviewItem, ...] = ()
-    retired: tuple[RetiredFragment, ...] = ()
-    beside: tuple[SlotChange, ...] = ()
     bindings: tuple[ObservationBinding, ...] = ()
     verdicts: tuple[LaterVerdict, ...] = ()
     released: tuple[FragmentId, ...] = ()
+    retired: tuple[RetiredFragment, ...] = ()
+    beside: tuple[SlotChange, ...] = ()
 
     @property
     def slot_changes(self) -> tuple[SlotChange, ...]:

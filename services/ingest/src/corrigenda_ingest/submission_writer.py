@@ -13,7 +13,7 @@ from corrigenda_core.domain.submissions import EntityRef
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.changes_writer import ChangesWriter
 from corrigenda_core.persistence.database import Unbounded
-from corrigenda_core.persistence.ingest_store import SubmissionFacts
+from corrigenda_core.persistence.ingest_store import SubmissionFacts, insert_text_bands
 from corrigenda_core.persistence.question_store import mention_columns
 from corrigenda_core.persistence.row_values import actor_columns, object_columns
 from corrigenda_core.persistence.slot_store import CaseRowVersions
@@ -67,16 +67,11 @@ class SubmissionWriter:
                 raise RuntimeError(f"the plan was made for {revision.moment}, the clock gives out {moment}")
             if number == 0:
                 self._first_revision(result)
-            before = revision.before
-            self._changes.write(
-                revision.changes,
-                at=moment.at,
-                cases=() if before is None else before.cases,
-                predicate_version=None if before is None else before.predicate.version,
-            )
             for fragment in revision.retired:
                 self._retired(fragment)
-            for change in revision.beside:
+            if revision.before is None:
+                self._changes.write(revision.changes, at=moment.at, cases=(), predicate_version=None)
+            for change in revision.slot_changes:
                 change.write(self._changes, moment)
             for item in revision.items:
                 self._changes.item(item)
@@ -100,6 +95,7 @@ class SubmissionWriter:
             self._fragment(fragment)
         for source in planned.sources:
             self._state(source)
+        self._bands()
         for entity in planned.entities:
             self._entity(entity)
         for number, bound in enumerate(planned.bound):
@@ -136,6 +132,13 @@ class SubmissionWriter:
                 **actor_columns(self._actor),
             },
         )
+
+    def _bands(self) -> None:
+        new = [one for one in self._planned.fragments if one.is_new]
+        if new:
+            evidence = self._planned.prepared.evidence
+            bands = [(one.fragment_id, evidence[one.index].bands) for one in new]
+            self._transaction.execute(insert_text_bands(self._transaction.team_id, bands))
 
     def _items(self) -> Iterable[ReviewItem]:
         """Questions that the submission raises before any placement, each once."""

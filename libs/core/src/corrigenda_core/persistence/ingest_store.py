@@ -72,8 +72,8 @@ class StoredFragment:
     derived_from_fragment_ids: tuple[FragmentId, ...]
     occurred_at: Instant | None
     recorded_at: Instant
-    retired: RetirementReason | None = None
     released: bool = False
+    retired: RetirementReason | None = None
 
     @property
     def is_quarantined(self) -> bool:
@@ -98,9 +98,9 @@ class SubmissionFacts:
 
     ``predicates`` is by the form of the phrase (`decide_predicate_key`); ``names`` how each candidate is shown.
     ``asked_phrases`` are the caller's pending questions about unknown phrases, by their forms. ``registry`` holds the
-    entries in use that its evidence can be of, ``source_states`` where its source keys stand.
-    ``leaving`` are the fragments that lose their effect if the keys that it advances move on, ``touched`` the slots in
-    which these, or those that it names as superseded, support anything.
+    entries in use that its evidence can be of, ``source_states`` where its source keys stand. ``leaving`` are the
+    fragments that lose their effect if the keys that it advances move on, ``touched`` the slots in which these, or
+    those that it names as superseded, support anything.
     """
 
     policy: TeamPolicy
@@ -192,8 +192,8 @@ class FactQueries:
         )
 
 
-def slot_texts(team_id: TeamId, slot: Slot, *, name: str, shortest: int, longest: int) -> Query:
-    """Texts that speak in a slot, ``shortest`` to ``longest`` code points long; rows (fragment_id, content)."""
+def slot_texts(team_id: TeamId, slot: Slot, *, name: str, bands: Sequence[int]) -> Query:
+    """Texts that speak in a slot and share a band (`text_bands`); rows (fragment_id, content)."""
     statement = load_sql("ingest.sql")["slot_texts"]
     return Query(
         name=name,
@@ -203,8 +203,7 @@ def slot_texts(team_id: TeamId, slot: Slot, *, name: str, shortest: int, longest
             "subject_id": slot.subject_id,
             "predicate": slot.predicate,
             "scope": slot.scope,
-            "shortest": shortest,
-            "longest": longest,
+            "bands": list(bands),
         },
     )
 
@@ -217,6 +216,17 @@ def team_settings(team_id: TeamId, profile_id: ProfileId) -> Query:
 def active_predicates(team_id: TeamId) -> Query:
     """The active predicates, by key; `predicate_of` reads a row."""
     return load_sql("ingest.sql").query("active_predicates", team_id=team_id)
+
+
+def insert_text_bands(team_id: TeamId, bands: Sequence[tuple[FragmentId, Sequence[int]]]) -> Query:
+    """The INSERT of the bands of new fragments."""
+    rows = [(band, fragment_id) for fragment_id, of_text in bands for band in of_text]
+    return load_sql("ingest.sql").query(
+        "insert_text_bands",
+        team_id=team_id,
+        bands=[band for band, _ in rows],
+        fragment_ids=[fragment_id for _, fragment_id in rows],
+    )
 
 
 def predicate_names(team_id: TeamId) -> Query:
@@ -323,6 +333,6 @@ def stored_fragment_of(row: Row) -> StoredFragment:
         derived_from_fragment_ids=tuple(row["derived_from_fragment_ids"]),
         occurred_at=row["occurred_at"],
         recorded_at=row["recorded_at"],
-        retired=None if row["retired"] is None else RetirementReason(row["retired"]),
         released=row["released"],
+        retired=None if row["retired"] is None else RetirementReason(row["retired"]),
     )

@@ -246,17 +246,17 @@ def may_supersede_fragments(claim: SourceClaim, named: Iterable[FragmentSource])
             )
 
 
-def may_correct_with(claim: SourceClaim) -> None:
-    """Checks the evidence of a `correct` decision: a correction is no revision of a source.
+def may_correct_with(claim: SourceClaim, *, field: str = "evidence") -> None:
+    """Checks the evidence of a decision, such as `correct`: it is no revision of a source.
 
     Raises:
-        Refusal: INVALID_FIELD if it has source-revision fields.
+        Refusal: INVALID_FIELD below ``field`` if it has source-revision fields.
     """
     if claim.source_revision is not None:
         raise Refusal(
             Reason.INVALID_FIELD,
-            "a correction does not advance a source; leave out source_key and source_revision",
-            field="evidence.source_revision",
+            "a decision does not advance a source; leave out source_key and source_revision",
+            field=f"{field}.source_revision",
         )
 
 

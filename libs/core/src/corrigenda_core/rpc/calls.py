@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 from corrigenda_core.domain.actors import Caller
 
@@ -43,3 +44,13 @@ def current_call() -> CallContext:
 def enter_call(call: CallContext) -> None:
     """Makes ``call`` the one that the running task serves. Every call is served by a task of its own."""
     _current.set(call)
+
+
+def authorization_of(context: Any) -> str:
+    """The credential of the call, as it came: to be passed on to a service that does a part of it, and kept nowhere.
+
+    Args:
+        context: what gRPC gives the handler of a call that the gate has admitted.
+    """
+    metadata = dict(context.invocation_metadata() or ())
+    return str(metadata["authorization"])

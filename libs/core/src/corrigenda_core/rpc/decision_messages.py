@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 
 from corrigenda.type.v1 import actor_pb2, decision_pb2
 
@@ -14,6 +15,7 @@ from corrigenda_core.domain.resolutions import EVIDENCE, DecisionRecord
 from corrigenda_core.domain.slots import SlotView
 from corrigenda_core.domain.time import Moment
 from corrigenda_core.policy.forgetting import decide_revived
+from corrigenda_core.policy.resolution import LOST_END
 from corrigenda_core.rpc.convert import timestamp_of
 from corrigenda_core.rpc.enums import ACTOR_KIND, DECISION_KIND
 from corrigenda_core.rpc.relationship_messages import Names, relationship_message
@@ -40,7 +42,13 @@ def decision_message(record: DecisionRecord, moment: Moment, owner_names: OwnerN
         evidence_fragment_ids=[value for name, value in record.details if name == EVIDENCE],
         revision=moment.revision,
         recorded_at=timestamp_of(moment.at),
+        lost_ends=[_lost_end(value) for name, value in record.details if name == LOST_END][:CHANGES_SHOWN],
     )
+
+
+def _lost_end(detail: str) -> decision_pb2.LostEnd:
+    relationship_id, end = detail.split(" ")
+    return decision_pb2.LostEnd(relationship_id=relationship_id, end=timestamp_of(datetime.fromisoformat(end)))
 
 
 def effects_message(

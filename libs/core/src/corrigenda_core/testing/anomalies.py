@@ -5,8 +5,11 @@ from __future__ import annotations
 import random
 from datetime import datetime, timedelta
 
-from corrigenda_core.domain.ids import TeamId
+from corrigenda_core.domain.ids import ConflictId, TeamId
+from corrigenda_core.domain.time import Instant
+from corrigenda_core.persistence.database import Unbounded
 from corrigenda_core.persistence.named_sql import Query
+from corrigenda_core.persistence.review_cases import CaseLeases
 from corrigenda_core.persistence.team_clock import TeamClock
 
 
@@ -29,3 +32,34 @@ class JumpingClock:
     def read(self, database_time: datetime) -> datetime:
         """The database's time, off by a random amount."""
         return database_time + timedelta(seconds=self._random.uniform(-self._span_seconds, self._span_seconds))
+
+
+class UnfencedLeases(CaseLeases):
+    """Holds and gives back the lease of a case whoever has claimed it."""
+
+    def hold(self, team_id: TeamId, conflict_id: ConflictId, claim_token: int) -> Query:
+        """The case's version, without a look at the claim."""
+        del claim_token  # nobody asks whose it is
+        return Query(
+            name="hold_lease",
+            sql="SELECT k.version FROM conflict_cases AS k WHERE k.team_id = %(team_id)s AND k.conflict_id = %(case)s",
+            parameters={"team_id": team_id, "case": conflict_id},
+        )
+
+    def finish(
+        self,
+        team_id: TeamId,
+        conflict_id: ConflictId,
+        claim_token: int,
+        *,
+        next_review_at: Instant | Unbounded,
+        team_now: Instant,
+    ) -> Query:
+        """Gives back whatever lease there is."""
+        del claim_token  # nobody asks whose it is
+        return Query(
+            name="finish_look",
+            sql="UPDATE case_lease SET next_review_at = %(next)s, lease_expires_at = '-infinity', attempts = 0,"
+            " last_evaluated_at = %(now)s WHERE team_id = %(team_id)s AND conflict_id = %(case)s",
+            parameters={"team_id": team_id, "case": conflict_id, "next": next_review_at, "now": team_now},
+        )

@@ -416,6 +416,7 @@ def _write_review(s: SampleTeam) -> None:
 
 
 def _write_search(s: SampleTeam) -> None:
+    insert_row(s.connection, "text_bands", {"team_id": s.team_id, "band": -1, "fragment_id": s.fragment_id})
     s.insert("search_refresh_intents", fragment_id=s.fragment_id, reason="fragment_stored", consumed_at="infinity")
     s.connection.execute(
         "INSERT INTO search_documents (team_id, fragment_id, version, lexemes, recorded_from, recorded_to)"

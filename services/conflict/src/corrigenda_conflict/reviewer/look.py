@@ -84,7 +84,10 @@ async def _seen_in(transaction: Transaction, claim: Claim) -> _Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """Looks at cases; ``new_ids`` draws the ids of one look."""
+    """Looks at cases; ``new_ids`` draws the ids of one look.
+
+    What a look writes is what the reviewer's database role may write (R7.19): the database refuses everything else.
+    """
 
     runner: TransactionRunner
     new_ids: Callable[[], IdRange]

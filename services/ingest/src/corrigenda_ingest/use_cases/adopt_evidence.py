@@ -23,6 +23,7 @@ from corrigenda_core.persistence.idempotency import StoredResponse, find_respons
 from corrigenda_core.persistence.ingest_store import FactQueries, SubmissionFacts, slot_texts
 from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransaction
 from corrigenda_core.persistence.slot_store import CaseRowVersions, SlotQueries
+from corrigenda_core.persistence.text_bands import text_bands
 from corrigenda_core.persistence.transaction import Committed, Transaction, TransactionRunner
 from corrigenda_core.policy.adoption import decide_adopting_statement, is_adopted, plan_adoption
 from corrigenda_core.policy.authority import decide_authority
@@ -47,7 +48,6 @@ from corrigenda_ingest.adoption_look import (
 )
 from corrigenda_ingest.adoption_messages import AdoptionMessages
 from corrigenda_ingest.requests import citation_of
-from corrigenda_ingest.slot_look import near_lengths
 from corrigenda_ingest.verdict_rows import verdict_row
 
 CHANGE_KIND = "adopt_evidence"
@@ -97,8 +97,8 @@ class AdoptEvidence:
             adopting = _Adopting(caller, request, verified, slot, ids)
             return adopting.adopted(transaction)
 
-        shortest, longest = near_lengths([len(verified.text.content)])
-        texts = slot_texts(caller.team_id, verified.row.slot, name=_TEXTS, shortest=shortest, longest=longest)
+        bands = sorted(text_bands(decide_text_form(verified.text.content)))
+        texts = slot_texts(caller.team_id, verified.row.slot, name=_TEXTS, bands=bands)
         return await self.runner.run(
             caller.team_id,
             plan,

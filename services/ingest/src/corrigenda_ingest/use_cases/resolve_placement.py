@@ -116,8 +116,8 @@ class ResolvePlacement:
         outside = await self._look_outside(work, idempotency, deadline)
         if isinstance(outside, StoredResponse):
             return Committed(value=replay(idempotency, outside), revision=outside.revision, replayed=True)
-        lengths = work.lengths(outside.question.question)
-        guessed = looks_at(caller.team_id, outside.slots, lengths)
+        bands = work.bands(outside.question.question)
+        guessed = looks_at(caller.team_id, outside.slots, bands)
 
         async def plan(transaction: Transaction) -> Answer:
             facts = outside.queries.facts(transaction.prefetched)
@@ -126,7 +126,7 @@ class ResolvePlacement:
             require_same_question(outside.question.question, question)
             require_same_predicates(outside.facts, facts)
             planner = work.planner(question, facts, transaction.reading, outside.verification, outside.words)
-            looks = looks_at(caller.team_id, planner.slots, lengths)
+            looks = looks_at(caller.team_id, planner.slots, bands)
             answers = await loaded_answers(transaction, looks, guessed)
             views = {look.slot: look.view(answers, facts) for look in looks}
             texts = {look.slot: look.texts(answers) for look in looks}

@@ -407,6 +407,7 @@ class ResolveConflictRequest(_message.Message):
     KEEP_NEW_FIELD_NUMBER: _builtins.int
     KEEP_EXISTING_FIELD_NUMBER: _builtins.int
     KEEP_BOTH_FIELD_NUMBER: _builtins.int
+    MERGE_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     idempotency_key: _builtins.str
     """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
@@ -428,6 +429,10 @@ class ResolveConflictRequest(_message.Message):
     def keep_both(self) -> _resolution_pb2.KeepBoth:
         """Every side holds."""
 
+    @_builtins.property
+    def merge(self) -> _resolution_pb2.Merge:
+        """A sentence of the caller holds."""
+
     def __init__(
         self,
         *,
@@ -437,13 +442,14 @@ class ResolveConflictRequest(_message.Message):
         keep_new: _resolution_pb2.KeepNew | None = ...,
         keep_existing: _resolution_pb2.KeepExisting | None = ...,
         keep_both: _resolution_pb2.KeepBoth | None = ...,
+        merge: _resolution_pb2.Merge | None = ...,
         reason: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "keep_both", b"keep_both", "keep_existing", b"keep_existing", "keep_new", b"keep_new"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "keep_both", b"keep_both", "keep_existing", b"keep_existing", "keep_new", b"keep_new", "merge", b"merge"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "expected_version", b"expected_version", "idempotency_key", b"idempotency_key", "item_id", b"item_id", "keep_both", b"keep_both", "keep_existing", b"keep_existing", "keep_new", b"keep_new", "reason", b"reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "expected_version", b"expected_version", "idempotency_key", b"idempotency_key", "item_id", b"item_id", "keep_both", b"keep_both", "keep_existing", b"keep_existing", "keep_new", b"keep_new", "merge", b"merge", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_action: _TypeAlias = _typing.Literal["keep_new", "keep_existing", "keep_both"]  # noqa: Y015
+    _WhichOneofReturnType_action: _TypeAlias = _typing.Literal["keep_new", "keep_existing", "keep_both", "merge"]  # noqa: Y015
     _WhichOneofArgType_action: _TypeAlias = _typing.Literal["action", b"action"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_action) -> _WhichOneofReturnType_action | None: ...
 

@@ -120,7 +120,7 @@ class ConflictServiceServicer:
 
         Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, NOT_IN_CONFLICT, NOT_OWNER, RESOURCE_NOT_FOUND,
         IDEMPOTENCY_CONFLICT, STALE_VERSION, CONTENTION, ITEM_NOT_PENDING, SYSTEM_OF_RECORD, START_NEEDED, and those that
-        every call can have.
+        every call can have; a merge also has those of `Remember`, such as VERIFIER_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -43,7 +43,7 @@ class ConflictServiceStub:
 
     Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, NOT_IN_CONFLICT, NOT_OWNER, RESOURCE_NOT_FOUND,
     IDEMPOTENCY_CONFLICT, STALE_VERSION, CONTENTION, ITEM_NOT_PENDING, SYSTEM_OF_RECORD, START_NEEDED, and those that
-    every call can have.
+    every call can have; a merge also has those of `Remember`, such as VERIFIER_UNAVAILABLE.
     """
     RevertResolution: _aio.UnaryUnaryMultiCallable[_conflict_service_pb2.RevertResolutionRequest, _conflict_service_pb2.RevertResolutionResponse]
     """Takes back a decision of the caller: an answer to a review item, a correction, or what `Forget` did. What it shaped is
@@ -129,7 +129,7 @@ class ConflictServiceServicer(metaclass=_abc_1.ABCMeta):
 
         Reasons: INVALID_FIELD, TOO_LARGE, TOO_MANY_ITEMS, NOT_IN_CONFLICT, NOT_OWNER, RESOURCE_NOT_FOUND,
         IDEMPOTENCY_CONFLICT, STALE_VERSION, CONTENTION, ITEM_NOT_PENDING, SYSTEM_OF_RECORD, START_NEEDED, and those that
-        every call can have.
+        every call can have; a merge also has those of `Remember`, such as VERIFIER_UNAVAILABLE.
         """
 
     @_abc_1.abstractmethod

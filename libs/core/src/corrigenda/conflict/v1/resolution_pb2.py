@@ -24,10 +24,14 @@ _sym_db = _symbol_database.Default()
 
 from corrigenda.options.v1 import rules_pb2 as corrigenda_dot_options_dot_v1_dot_rules__pb2
 from corrigenda.type.v1 import decision_pb2 as corrigenda_dot_type_dot_v1_dot_decision__pb2
+from corrigenda.type.v1 import evidence_pb2 as corrigenda_dot_type_dot_v1_dot_evidence__pb2
+from corrigenda.type.v1 import object_pb2 as corrigenda_dot_type_dot_v1_dot_object__pb2
+from corrigenda.type.v1 import relationship_pb2 as corrigenda_dot_type_dot_v1_dot_relationship__pb2
+from corrigenda.type.v1 import time_pb2 as corrigenda_dot_type_dot_v1_dot_time__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'corrigenda/conflict/v1/resolution.proto\x12\x16\x63orrigenda.conflict.v1\x1a!corrigenda/options/v1/rules.proto\x1a!corrigenda/type/v1/decision.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"}\n\x07KeepNew\x12\x31\n\x0frelationship_id\x18\x01 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x0erelationshipId\x12\x35\n\x05start\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\x05start\x88\x01\x01\x42\x08\n\x06_start\"A\n\x0cKeepExisting\x12\x31\n\x0frelationship_id\x18\x01 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x0erelationshipId\"M\n\x08KeepBoth\x12\x41\n\x06starts\x18\x01 \x03(\x0b\x32!.corrigenda.conflict.v1.SideStartB\x06\xca\xf3\x18\x02\x38\x32R\x06starts\"x\n\tSideStart\x12\x31\n\x0frelationship_id\x18\x01 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x0erelationshipId\x12\x38\n\x05start\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x06\xca\xf3\x18\x02\x08\x01R\x05start\"\xa4\x02\n\x11ResolutionPreview\x12\x38\n\x06\x61\x63tion\x18\x01 \x01(\x0e\x32 .corrigenda.type.v1.DecisionKindR\x06\x61\x63tion\x12\'\n\x0frelationship_id\x18\x02 \x01(\tR\x0erelationshipId\x12@\n\x07\x63hanges\x18\x03 \x03(\x0b\x32&.corrigenda.type.v1.RelationshipChangeR\x07\x63hanges\x12#\n\rchanges_total\x18\x04 \x01(\rR\x0c\x63hangesTotal\x12+\n\x11\x63hanges_truncated\x18\x05 \x01(\x08R\x10\x63hangesTruncated\x12\x18\n\x07refused\x18\x06 \x01(\tR\x07refusedb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'corrigenda/conflict/v1/resolution.proto\x12\x16\x63orrigenda.conflict.v1\x1a!corrigenda/options/v1/rules.proto\x1a!corrigenda/type/v1/decision.proto\x1a!corrigenda/type/v1/evidence.proto\x1a\x1f\x63orrigenda/type/v1/object.proto\x1a%corrigenda/type/v1/relationship.proto\x1a\x1d\x63orrigenda/type/v1/time.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"}\n\x07KeepNew\x12\x31\n\x0frelationship_id\x18\x01 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x0erelationshipId\x12\x35\n\x05start\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\x05start\x88\x01\x01\x42\x08\n\x06_start\"A\n\x0cKeepExisting\x12\x31\n\x0frelationship_id\x18\x01 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x0erelationshipId\"M\n\x08KeepBoth\x12\x41\n\x06starts\x18\x01 \x03(\x0b\x32!.corrigenda.conflict.v1.SideStartB\x06\xca\xf3\x18\x02\x38\x32R\x06starts\"x\n\tSideStart\x12\x31\n\x0frelationship_id\x18\x01 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01X\x01R\x0erelationshipId\x12\x38\n\x05start\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x06\xca\xf3\x18\x02\x08\x01R\x05start\"\xf3\x04\n\x05Merge\x12$\n\x07\x63ontent\x18\x01 \x01(\tB\n\xca\xf3\x18\x06\x08\x01(\x80\x80\x04R\x07\x63ontent\x12?\n\x0bsource_type\x18\x02 \x01(\x0e\x32\x1e.corrigenda.type.v1.SourceTypeR\nsourceType\x12\x43\n\tauthority\x18\x03 \x01(\x0e\x32\x1d.corrigenda.type.v1.AuthorityB\x06\xca\xf3\x18\x02`\x01R\tauthority\x12*\n\x0csource_group\x18\x04 \x01(\tB\x07\xca\xf3\x18\x03\x18\x80\x02R\x0bsourceGroup\x12@\n\x0boccurred_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x01R\noccurredAt\x88\x01\x01\x12%\n\tentity_id\x18\x06 \x01(\tB\x06\xca\xf3\x18\x02X\x01H\x00R\x08\x65ntityId\x12>\n\x06\x65ntity\x18\x07 \x01(\x0b\x32$.corrigenda.conflict.v1.MergedEntityH\x00R\x06\x65ntity\x12\x31\n\x05value\x18\x08 \x01(\x0b\x32\x19.corrigenda.type.v1.ValueH\x00R\x05value\x12@\n\x08polarity\x18\t \x01(\x0e\x32\x1c.corrigenda.type.v1.PolarityB\x06\xca\xf3\x18\x02`\x01R\x08polarity\x12\x38\n\x08validity\x18\n \x01(\x0b\x32\x1c.corrigenda.type.v1.IntervalR\x08validity: \xd2\xf3\x18\x1c\x12\x1a\n\tentity_id\n\x06\x65ntity\n\x05valueB\x08\n\x06objectB\x0e\n\x0c_occurred_at\"\x97\x02\n\x0cMergedEntity\x12\x1d\n\x04name\x18\x01 \x01(\tB\t\xca\xf3\x18\x05\x08\x01\x18\x80\x02R\x04name\x12)\n\x0b\x65ntity_kind\x18\x02 \x01(\tB\x08\xca\xf3\x18\x04\x08\x01\x18@R\nentityKind\x12y\n\x10identity_context\x18\x03 \x03(\x0b\x32\x39.corrigenda.conflict.v1.MergedEntity.IdentityContextEntryB\x13\xca\xf3\x18\x0f\x38\x14j\x05\x10\x01\x18\x80\x02r\x04\x10\x01\x18@R\x0fidentityContext\x1a\x42\n\x14IdentityContextEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xa4\x02\n\x11ResolutionPreview\x12\x38\n\x06\x61\x63tion\x18\x01 \x01(\x0e\x32 .corrigenda.type.v1.DecisionKindR\x06\x61\x63tion\x12\'\n\x0frelationship_id\x18\x02 \x01(\tR\x0erelationshipId\x12@\n\x07\x63hanges\x18\x03 \x03(\x0b\x32&.corrigenda.type.v1.RelationshipChangeR\x07\x63hanges\x12#\n\rchanges_total\x18\x04 \x01(\rR\x0c\x63hangesTotal\x12+\n\x11\x63hanges_truncated\x18\x05 \x01(\x08R\x10\x63hangesTruncated\x12\x18\n\x07refused\x18\x06 \x01(\tR\x07refusedb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -44,14 +48,40 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SIDESTART'].fields_by_name['relationship_id']._serialized_options = b'\312\363\030\004\010\001X\001'
   _globals['_SIDESTART'].fields_by_name['start']._loaded_options = None
   _globals['_SIDESTART'].fields_by_name['start']._serialized_options = b'\312\363\030\002\010\001'
-  _globals['_KEEPNEW']._serialized_start=170
-  _globals['_KEEPNEW']._serialized_end=295
-  _globals['_KEEPEXISTING']._serialized_start=297
-  _globals['_KEEPEXISTING']._serialized_end=362
-  _globals['_KEEPBOTH']._serialized_start=364
-  _globals['_KEEPBOTH']._serialized_end=441
-  _globals['_SIDESTART']._serialized_start=443
-  _globals['_SIDESTART']._serialized_end=563
-  _globals['_RESOLUTIONPREVIEW']._serialized_start=566
-  _globals['_RESOLUTIONPREVIEW']._serialized_end=858
+  _globals['_MERGE'].fields_by_name['content']._loaded_options = None
+  _globals['_MERGE'].fields_by_name['content']._serialized_options = b'\312\363\030\006\010\001(\200\200\004'
+  _globals['_MERGE'].fields_by_name['authority']._loaded_options = None
+  _globals['_MERGE'].fields_by_name['authority']._serialized_options = b'\312\363\030\002`\001'
+  _globals['_MERGE'].fields_by_name['source_group']._loaded_options = None
+  _globals['_MERGE'].fields_by_name['source_group']._serialized_options = b'\312\363\030\003\030\200\002'
+  _globals['_MERGE'].fields_by_name['entity_id']._loaded_options = None
+  _globals['_MERGE'].fields_by_name['entity_id']._serialized_options = b'\312\363\030\002X\001'
+  _globals['_MERGE'].fields_by_name['polarity']._loaded_options = None
+  _globals['_MERGE'].fields_by_name['polarity']._serialized_options = b'\312\363\030\002`\001'
+  _globals['_MERGE']._loaded_options = None
+  _globals['_MERGE']._serialized_options = b'\322\363\030\034\022\032\n\tentity_id\n\006entity\n\005value'
+  _globals['_MERGEDENTITY_IDENTITYCONTEXTENTRY']._loaded_options = None
+  _globals['_MERGEDENTITY_IDENTITYCONTEXTENTRY']._serialized_options = b'8\001'
+  _globals['_MERGEDENTITY'].fields_by_name['name']._loaded_options = None
+  _globals['_MERGEDENTITY'].fields_by_name['name']._serialized_options = b'\312\363\030\005\010\001\030\200\002'
+  _globals['_MERGEDENTITY'].fields_by_name['entity_kind']._loaded_options = None
+  _globals['_MERGEDENTITY'].fields_by_name['entity_kind']._serialized_options = b'\312\363\030\004\010\001\030@'
+  _globals['_MERGEDENTITY'].fields_by_name['identity_context']._loaded_options = None
+  _globals['_MERGEDENTITY'].fields_by_name['identity_context']._serialized_options = b'\312\363\030\0178\024j\005\020\001\030\200\002r\004\020\001\030@'
+  _globals['_KEEPNEW']._serialized_start=308
+  _globals['_KEEPNEW']._serialized_end=433
+  _globals['_KEEPEXISTING']._serialized_start=435
+  _globals['_KEEPEXISTING']._serialized_end=500
+  _globals['_KEEPBOTH']._serialized_start=502
+  _globals['_KEEPBOTH']._serialized_end=579
+  _globals['_SIDESTART']._serialized_start=581
+  _globals['_SIDESTART']._serialized_end=701
+  _globals['_MERGE']._serialized_start=704
+  _globals['_MERGE']._serialized_end=1331
+  _globals['_MERGEDENTITY']._serialized_start=1334
+  _globals['_MERGEDENTITY']._serialized_end=1613
+  _globals['_MERGEDENTITY_IDENTITYCONTEXTENTRY']._serialized_start=1547
+  _globals['_MERGEDENTITY_IDENTITYCONTEXTENTRY']._serialized_end=1613
+  _globals['_RESOLUTIONPREVIEW']._serialized_start=1616
+  _globals['_RESOLUTIONPREVIEW']._serialized_end=1908
 # @@protoc_insertion_point(module_scope)

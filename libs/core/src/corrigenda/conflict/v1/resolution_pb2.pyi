@@ -5,6 +5,10 @@ Resolutions: how an owner answers a review item, and what each answer would chan
 
 from collections import abc as _abc
 from corrigenda.type.v1 import decision_pb2 as _decision_pb2
+from corrigenda.type.v1 import evidence_pb2 as _evidence_pb2
+from corrigenda.type.v1 import object_pb2 as _object_pb2
+from corrigenda.type.v1 import relationship_pb2 as _relationship_pb2
+from corrigenda.type.v1 import time_pb2 as _time_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
@@ -123,6 +127,134 @@ class SideStart(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SideStart: _TypeAlias = SideStart  # noqa: Y015
+
+@_typing.final
+class Merge(_message.Message):
+    """A sentence of the caller holds: it is remembered as new evidence like any other, becomes a relationship about the same
+    subject, predicate and scope, and every side ends at its start. If it says what one side or another relationship says
+    already, it supports that.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONTENT_FIELD_NUMBER: _builtins.int
+    SOURCE_TYPE_FIELD_NUMBER: _builtins.int
+    AUTHORITY_FIELD_NUMBER: _builtins.int
+    SOURCE_GROUP_FIELD_NUMBER: _builtins.int
+    OCCURRED_AT_FIELD_NUMBER: _builtins.int
+    ENTITY_ID_FIELD_NUMBER: _builtins.int
+    ENTITY_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    POLARITY_FIELD_NUMBER: _builtins.int
+    VALIDITY_FIELD_NUMBER: _builtins.int
+    content: _builtins.str
+    """The sentence, 1..65536 bytes of UTF-8; it names the subject, the predicate and the object, and is cited as a whole."""
+    source_type: _evidence_pb2.SourceType.ValueType
+    """What kind of source it comes from."""
+    authority: _evidence_pb2.Authority.ValueType
+    """The authority claimed for it. Unspecified: `unknown`."""
+    source_group: _builtins.str
+    """The group of sources that count as one witness, at most 256 code points. Default: none."""
+    entity_id: _builtins.str
+    """UUID of a known entity, such as that of a side."""
+    polarity: _relationship_pb2.Polarity.ValueType
+    """Whether it is asserted or denied. Unspecified: asserted."""
+    @_builtins.property
+    def occurred_at(self) -> _timestamp_pb2.Timestamp:
+        """When what the sentence tells was observed. Default: not stated."""
+
+    @_builtins.property
+    def entity(self) -> Global___MergedEntity:
+        """An entity by name."""
+
+    @_builtins.property
+    def value(self) -> _object_pb2.Value:
+        """A value."""
+
+    @_builtins.property
+    def validity(self) -> _time_pb2.Interval:
+        """When it holds, as the caller states it; words of the sentence go before it. Default: not stated."""
+
+    def __init__(
+        self,
+        *,
+        content: _builtins.str = ...,
+        source_type: _evidence_pb2.SourceType.ValueType = ...,
+        authority: _evidence_pb2.Authority.ValueType = ...,
+        source_group: _builtins.str = ...,
+        occurred_at: _timestamp_pb2.Timestamp | None = ...,
+        entity_id: _builtins.str = ...,
+        entity: Global___MergedEntity | None = ...,
+        value: _object_pb2.Value | None = ...,
+        polarity: _relationship_pb2.Polarity.ValueType = ...,
+        validity: _time_pb2.Interval | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_occurred_at", b"_occurred_at", "entity", b"entity", "entity_id", b"entity_id", "object", b"object", "occurred_at", b"occurred_at", "validity", b"validity", "value", b"value"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_occurred_at", b"_occurred_at", "authority", b"authority", "content", b"content", "entity", b"entity", "entity_id", b"entity_id", "object", b"object", "occurred_at", b"occurred_at", "polarity", b"polarity", "source_group", b"source_group", "source_type", b"source_type", "validity", b"validity", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__occurred_at: _TypeAlias = _typing.Literal["occurred_at"]  # noqa: Y015
+    _WhichOneofArgType__occurred_at: _TypeAlias = _typing.Literal["_occurred_at", b"_occurred_at"]  # noqa: Y015
+    _WhichOneofReturnType_object: _TypeAlias = _typing.Literal["entity_id", "entity", "value"]  # noqa: Y015
+    _WhichOneofArgType_object: _TypeAlias = _typing.Literal["object", b"object"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__occurred_at) -> _WhichOneofReturnType__occurred_at | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_object) -> _WhichOneofReturnType_object | None: ...
+
+Global___Merge: _TypeAlias = Merge  # noqa: Y015
+
+@_typing.final
+class MergedEntity(_message.Message):
+    """An entity that a merge's sentence names. It is looked up by name, kind and context, and made if there is none."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class IdentityContextEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    NAME_FIELD_NUMBER: _builtins.int
+    ENTITY_KIND_FIELD_NUMBER: _builtins.int
+    IDENTITY_CONTEXT_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Its name, 1..256 code points."""
+    entity_kind: _builtins.str
+    """Its kind, such as `git_branch`, 1..64 code points."""
+    @_builtins.property
+    def identity_context(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """What tells it from others of the same name: at most 20 entries, keys of 1..64 and values of 1..256 code points."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        entity_kind: _builtins.str = ...,
+        identity_context: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entity_kind", b"entity_kind", "identity_context", b"identity_context", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MergedEntity: _TypeAlias = MergedEntity  # noqa: Y015
 
 @_typing.final
 class ResolutionPreview(_message.Message):

@@ -138,6 +138,7 @@ class Decision(_message.Message):
     EVIDENCE_FRAGMENT_IDS_FIELD_NUMBER: _builtins.int
     REVISION_FIELD_NUMBER: _builtins.int
     RECORDED_AT_FIELD_NUMBER: _builtins.int
+    LOST_ENDS_FIELD_NUMBER: _builtins.int
     decision_id: _builtins.str
     """UUID of the decision; `RevertResolution` names it."""
     kind: Global___DecisionKind.ValueType
@@ -164,6 +165,10 @@ class Decision(_message.Message):
     def recorded_at(self) -> _timestamp_pb2.Timestamp:
         """When it was recorded."""
 
+    @_builtins.property
+    def lost_ends(self) -> _containers.RepeatedCompositeFieldContainer[Global___LostEnd]:
+        """Ends that merged sides stated and the owner's sentence does not carry, at most 50. Empty: nothing was lost."""
+
     def __init__(
         self,
         *,
@@ -177,14 +182,43 @@ class Decision(_message.Message):
         evidence_fragment_ids: _abc.Iterable[_builtins.str] | None = ...,
         revision: _builtins.int = ...,
         recorded_at: _timestamp_pb2.Timestamp | None = ...,
+        lost_ends: _abc.Iterable[Global___LostEnd] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "recorded_at", b"recorded_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "decision_id", b"decision_id", "evidence_fragment_ids", b"evidence_fragment_ids", "item_id", b"item_id", "kept_relationship_id", b"kept_relationship_id", "kind", b"kind", "reason", b"reason", "recorded_at", b"recorded_at", "reverts_decision_id", b"reverts_decision_id", "revision", b"revision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "decision_id", b"decision_id", "evidence_fragment_ids", b"evidence_fragment_ids", "item_id", b"item_id", "kept_relationship_id", b"kept_relationship_id", "kind", b"kind", "lost_ends", b"lost_ends", "reason", b"reason", "recorded_at", b"recorded_at", "reverts_decision_id", b"reverts_decision_id", "revision", b"revision"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Decision: _TypeAlias = Decision  # noqa: Y015
+
+@_typing.final
+class LostEnd(_message.Message):
+    """An end that a merge did not carry over."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RELATIONSHIP_ID_FIELD_NUMBER: _builtins.int
+    END_FIELD_NUMBER: _builtins.int
+    relationship_id: _builtins.str
+    """UUID of the merged relationship."""
+    @_builtins.property
+    def end(self) -> _timestamp_pb2.Timestamp:
+        """The end that it had stated."""
+
+    def __init__(
+        self,
+        *,
+        relationship_id: _builtins.str = ...,
+        end: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["end", b"end"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "relationship_id", b"relationship_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LostEnd: _TypeAlias = LostEnd  # noqa: Y015
 
 @_typing.final
 class RelationshipChange(_message.Message):

@@ -68,7 +68,7 @@ WHERE d.team_id = %(team_id)s AND d.decision_id = %(decision_id)s;
 -- lock: none
 SELECT d.decision_id, d.kind, d.actor_kind, d.actor_profile_id, d.item_id, d.item_version, d.target_ids,
        d.kept_relationship_id, d.statement_ids, d.reverts_decision_id, d.idempotency_key, d.reason, d.details,
-       d.revision,
+       d.revision, d.recorded_at,
        ARRAY(
            SELECT min(n.revision)
            FROM statements AS n
@@ -169,3 +169,21 @@ LEFT JOIN LATERAL (
       )
 ) AS s ON true
 WHERE f.team_id = %(team_id)s AND f.fragment_id = %(fragment_id)s;
+
+-- name: changed_by_decision
+-- purpose: the relationships that a decision changed
+-- index: transitions_decision_id_idx
+-- lock: none
+SELECT DISTINCT t.relationship_id
+FROM transitions AS t
+WHERE t.team_id = %(team_id)s AND t.decision_id = %(decision_id)s;
+
+-- name: cases_changed
+-- purpose: the cases of a slot that some revisions changed
+-- index: conflict_cases_slot_idx
+-- lock: none
+SELECT DISTINCT h.conflict_id
+FROM conflict_cases AS k
+JOIN conflict_cases_history AS h ON h.team_id = k.team_id AND h.conflict_id = k.conflict_id
+WHERE k.team_id = %(team_id)s AND k.subject_id = %(subject_id)s AND k.predicate = %(predicate)s
+  AND k.scope = %(scope)s AND h.revision BETWEEN %(first_revision)s AND %(last_revision)s;

@@ -72,15 +72,14 @@ ORDER BY x.entity_id, x.context_key, x.context_value;
 -- lock: none
 SELECT f.fragment_id, f.author_id, f.content_sha256, f.source_group, f.source_key, f.source_revision, f.source_type,
        f.scan_verdict, f.claimed_authority, f.inherited_labels, f.derived_from_fragment_ids,
-       f.occurred_at, f.recorded_at, (
-           SELECT r.reason
-           FROM fragment_retirements AS r
-           WHERE r.team_id = f.team_id AND r.fragment_id = f.fragment_id
-       ) AS retired,
+       f.occurred_at, f.recorded_at,
        EXISTS (SELECT 1
                FROM review_items AS i
                WHERE i.team_id = f.team_id AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
-                 AND i.status = 'resolved' AND i.reason = 'release_quarantine') AS released
+                 AND i.status = 'resolved' AND i.reason = 'release_quarantine') AS released,
+       (SELECT r.reason
+        FROM fragment_retirements AS r
+        WHERE r.team_id = f.team_id AND r.fragment_id = f.fragment_id) AS retired
 FROM evidence_fragments AS f
 WHERE f.team_id = %(team_id)s AND f.author_id = %(profile_id)s AND f.content_sha256 = ANY(%(hashes)s)
 ORDER BY f.recorded_at, f.fragment_id;
@@ -91,30 +90,55 @@ ORDER BY f.recorded_at, f.fragment_id;
 -- lock: none
 SELECT f.fragment_id, f.author_id, f.content_sha256, f.source_group, f.source_key, f.source_revision, f.source_type,
        f.scan_verdict, f.claimed_authority, f.inherited_labels, f.derived_from_fragment_ids,
-       f.occurred_at, f.recorded_at, (
-           SELECT r.reason
-           FROM fragment_retirements AS r
-           WHERE r.team_id = f.team_id AND r.fragment_id = f.fragment_id
-       ) AS retired,
+       f.occurred_at, f.recorded_at,
        EXISTS (SELECT 1
                FROM review_items AS i
                WHERE i.team_id = f.team_id AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
-                 AND i.status = 'resolved' AND i.reason = 'release_quarantine') AS released
+                 AND i.status = 'resolved' AND i.reason = 'release_quarantine') AS released,
+       (SELECT r.reason
+        FROM fragment_retirements AS r
+        WHERE r.team_id = f.team_id AND r.fragment_id = f.fragment_id) AS retired
 FROM evidence_fragments AS f
 WHERE f.team_id = %(team_id)s AND f.fragment_id = ANY(%(fragment_ids)s);
 
 -- name: slot_texts
--- purpose: texts of about the same length that speak in a slot already, to find near duplicates; the newest first
--- index: statements_slot_idx
+-- purpose: texts that speak in a slot already and may say nearly the same, those that share most bands first; of a band
+--          that very many texts of the team share, the newest are enough
+-- index: text_bands_pkey
 -- lock: none
-SELECT DISTINCT ON (f.recorded_at, f.fragment_id) f.fragment_id, f.content
-FROM statements AS s
-JOIN supports AS p ON p.team_id = s.team_id AND p.statement_id = s.statement_id
-JOIN evidence_fragments AS f ON f.team_id = p.team_id AND f.fragment_id = p.fragment_id
-WHERE s.team_id = %(team_id)s AND s.subject_id = %(subject_id)s AND s.predicate = %(predicate)s
-  AND s.scope = %(scope)s AND char_length(f.content) BETWEEN %(shortest)s AND %(longest)s
-ORDER BY f.recorded_at DESC, f.fragment_id DESC
+WITH near AS MATERIALIZED (
+    SELECT t.fragment_id, count(*) AS shared
+    FROM unnest(%(bands)s::bigint[]) AS b (band)
+    CROSS JOIN LATERAL (
+        SELECT t.fragment_id
+        FROM text_bands AS t
+        WHERE t.team_id = %(team_id)s AND t.band = b.band
+        ORDER BY t.fragment_id DESC
+        LIMIT 1000
+    ) AS t
+    GROUP BY t.fragment_id
+)
+SELECT f.fragment_id, f.content
+FROM near AS n
+JOIN evidence_fragments AS f ON f.team_id = %(team_id)s AND f.fragment_id = n.fragment_id
+WHERE EXISTS (
+    SELECT 1
+    FROM supports AS p
+    JOIN statements AS s ON s.team_id = p.team_id AND s.statement_id = p.statement_id
+    WHERE p.team_id = %(team_id)s AND p.fragment_id = n.fragment_id AND s.subject_id = %(subject_id)s
+      AND s.predicate = %(predicate)s AND s.scope = %(scope)s
+)
+ORDER BY n.shared DESC, f.fragment_id DESC
 LIMIT 200;
+
+-- name: insert_text_bands
+-- purpose: lets the fragments of a commit be found by those that say nearly the same
+-- index: none
+-- lock: none
+INSERT INTO text_bands (team_id, band, fragment_id)
+SELECT %(team_id)s, b.band, b.fragment_id
+FROM unnest(%(bands)s::bigint[], %(fragment_ids)s::uuid[]) AS b (band, fragment_id)
+ON CONFLICT DO NOTHING;
 
 -- name: cases_by_id
 -- purpose: the cases that a submission answers, live or closed

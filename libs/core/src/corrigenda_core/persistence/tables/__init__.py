@@ -23,6 +23,7 @@ from corrigenda_core.persistence.tables.decisions import (
 from corrigenda_core.persistence.tables.evidence import evidence_fragments, evidence_occurrences, ingests
 from corrigenda_core.persistence.tables.identity import entities, entity_contexts, entity_names
 from corrigenda_core.persistence.tables.ledger import idempotency_records, ledger, team_clock
+from corrigenda_core.persistence.tables.near_texts import text_bands
 from corrigenda_core.persistence.tables.observations import (
     observation_bindings,
     observations,
@@ -97,6 +98,7 @@ __all__ = [
     "supports",
     "team_clock",
     "teams",
+    "text_bands",
     "timeline_decisions",
     "transitions",
     "verification_events",

@@ -1,0 +1,12 @@
+"""The settings of the conflict service."""
+
+from __future__ import annotations
+
+from corrigenda_core.config import Address, ServerSettings
+from pydantic import Field
+
+
+class ConflictSettings(ServerSettings):
+    """What the service needs beside that of every server: where the ingest service is, which remembers for a merge."""
+
+    ingest_address: Address = Field(default="127.0.0.1:7101", description="host:port of the ingest service.")

@@ -1,0 +1,183 @@
+"""Two reviewers and one case (Q9): never do both write under one fencing token, and who wakes late writes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from corrigenda_cli.child import Child, start_child
+from corrigenda_cli.stack import Stack
+from corrigenda_conflict.reviewer.look import Look, Looked
+from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.ids import TeamId
+from corrigenda_core.domain.snapshots import Outcome
+from corrigenda_core.persistence.database import Database
+from corrigenda_core.persistence.review_cases import CaseLeases, CaseRows
+from corrigenda_core.persistence.review_store import Claim, ReviewStore, TeamNow
+from corrigenda_core.persistence.transaction import TransactionRunner
+from corrigenda_core.serving import new_ids
+from corrigenda_core.testing.anomalies import UnfencedLeases
+from corrigenda_core.testing.effort import examples
+
+pytestmark = pytest.mark.database
+
+Rows = Mapping[str, Mapping[str, Mapping[str, object]]]
+BEGINNING = datetime(2026, 1, 10, tzinfo=UTC)
+NIGHT = date(2026, 1, 10)
+ROUNDS = examples(fast=4, full=50)
+PAUSES = examples(fast=1, full=50)
+WAIT_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """A reviewer that holds a claim of a case."""
+
+    look: Look
+    team: TeamNow
+    claim: Claim
+    rows: CaseRows
+
+    async def looks(self) -> Looked | Reason:
+        try:
+            return await self.look.at(self.team, self.claim, self.rows)
+        except Refusal as refusal:
+            return refusal.reason
+
+
+@pytest.fixture(scope="module")
+async def database(without_workers: Stack) -> AsyncIterator[Database]:
+    async with Database(without_workers.url("corrigenda_reviewer")) as opened:
+        yield opened
+
+
+async def holder(database: Database, team_id: str, *, leases: CaseLeases | None = None) -> Holder:
+    """Claims the one due case of a team, with a lease that ends at once: the next reviewer may claim it, too."""
+    store = ReviewStore(database, lease_seconds=0.0)
+    team = await store.team_now(TeamId(team_id))
+    claimed = await store.claim_cases(team, night=NIGHT, batch=10)
+    (claim,) = claimed.claims
+    look = Look(runner=TransactionRunner(database), new_ids=new_ids, leases=leases or CaseLeases())
+    return Holder(look=look, team=team, claim=claim, rows=claimed.rows[claim.conflict_id])
+
+
+@pytest.mark.rule("R7.18")
+@pytest.mark.parametrize("votes", ["AB", "ABC"], ids=["nothing to decide yet", "decided"])
+async def test_q9_a_holder_that_wakes_late_writes_nothing(
+    disputing: Any, database: Database, rows_of: Callable[[str], Rows], votes: str
+) -> None:
+    for number in range(ROUNDS):
+        await disputing.dispute(f"service-{number}", votes=votes)
+        if votes == "ABC":
+            await disputing.drive(BEGINNING + timedelta(days=8 * (number + 1)))
+        late = await holder(database, disputing.team_id)
+        other = await holder(database, disputing.team_id)
+        assert other.claim.token == late.claim.token + 1
+        looked = await other.looks()
+        assert isinstance(looked, Looked)
+        assert looked.outcome is (Outcome.RESOLVE if votes == "ABC" else Outcome.KEEP_OPEN)
+        before = rows_of(disputing.team_id)
+        assert await late.looks() is Reason.LEASE_LOST
+        assert rows_of(disputing.team_id) == before
+
+
+@pytest.mark.rule("R7.18")
+async def test_q9_of_two_that_look_at_once_one_writes(disputing: Any, database: Database) -> None:
+    for number in range(ROUNDS):
+        await disputing.dispute(f"service-{number}", votes="AB")
+        holders = [await holder(database, disputing.team_id) for _ in range(2)]
+        found = await asyncio.gather(*(one.looks() for one in holders))
+        assert found[0] is Reason.LEASE_LOST
+        assert isinstance(found[1], Looked)
+
+
+async def test_q9_without_the_fence_the_late_holder_would_write(
+    disputing: Any, database: Database, rows_of: Callable[[str], Rows]
+) -> None:
+    """The anomaly switch: the checks above notice a reviewer that does not prove its token."""
+    await disputing.dispute("service", votes="AB")
+    late = await holder(database, disputing.team_id, leases=UnfencedLeases())
+    other = await holder(database, disputing.team_id)
+    assert isinstance(await other.looks(), Looked)
+    before = rows_of(disputing.team_id)
+    assert isinstance(await late.looks(), Looked)
+    assert len(rows_of(disputing.team_id)["case_evaluations"]) == len(before["case_evaluations"]) + 1
+
+
+@asynccontextmanager
+async def reviewing(stack: Stack, name: str, directory: Path) -> AsyncIterator[Child]:
+    """A reviewer process whose leases last a second; it is let go before it is ended."""
+    child = await start_child(
+        name=name,
+        module="corrigenda_conflict.reviewer",
+        environment={
+            **{key: value for key, value in os.environ.items() if not key.startswith("CORRIGENDA_")},
+            "CORRIGENDA_DATABASE_URL": stack.url("corrigenda_reviewer"),
+            "CORRIGENDA_REVIEW_LEASE_SECONDS": "1",
+            "CORRIGENDA_REVIEW_POLL_SECONDS": "0.05",
+        },
+        log_file=directory / f"{name}-{uuid.uuid4().hex}.log",
+    )
+    try:
+        yield child
+    finally:
+        os.kill(child.pid, signal.SIGCONT)
+        await child.stop()
+
+
+async def until_found(eye: psycopg.Connection[Any], sql: str, *parameters: object) -> Any:
+    """Waits, for a bounded time, until a query finds a row, and returns its first column."""
+    deadline = asyncio.get_running_loop().time() + WAIT_SECONDS
+    while (row := eye.execute(sql, parameters).fetchone()) is None:
+        assert asyncio.get_running_loop().time() < deadline, f"not in time: {sql}"
+        await asyncio.sleep(0.02)
+    return row[0]
+
+
+async def until_logged(child: Child, text: str) -> None:
+    """Waits, for a bounded time, until a process has logged a text."""
+    deadline = asyncio.get_running_loop().time() + WAIT_SECONDS
+    while text not in child.log_tail():
+        assert asyncio.get_running_loop().time() < deadline, f"not logged in time: {text}"
+        await asyncio.sleep(0.02)
+
+
+@pytest.mark.rule("R7.18")
+async def test_q9_a_process_that_is_stopped_while_it_holds_a_case_writes_nothing_when_it_goes_on(
+    without_workers: Stack, disputing: Any, rows_of: Callable[[str], Rows], tmp_path: Path
+) -> None:
+    """The holder waits for the team's lock, is stopped, loses its connection and its lease; another one decides."""
+    team_id, stack = disputing.team_id, without_workers
+    waiting = (
+        "SELECT pid FROM pg_stat_activity WHERE application_name = 'corrigenda reviewer' AND wait_event_type = 'Lock'"
+    )
+    resolved = "SELECT 1 FROM conflict_cases WHERE conflict_id = %s AND status = 'resolved'"
+    with psycopg.connect(stack.admin_url, autocommit=True) as eye, psycopg.connect(stack.admin_url) as lock:
+        for number in range(PAUSES):
+            conflict_id = await disputing.dispute(f"service-{number}")
+            await disputing.drive(BEGINNING + timedelta(days=8 * (number + 1)))
+            lock.execute("SELECT 1 FROM team_clock WHERE team_id = %s FOR UPDATE", [team_id])
+            async with reviewing(stack, "paused", tmp_path) as paused:
+                backend = await until_found(eye, waiting)
+                os.kill(paused.pid, signal.SIGSTOP)
+                # The server ends the connection: what the stopped process had begun is rolled back.
+                eye.execute("SELECT pg_terminate_backend(%s)", [backend])
+                lock.rollback()
+                async with reviewing(stack, "other", tmp_path):
+                    await until_found(eye, resolved, conflict_id)
+                before = rows_of(team_id)
+                os.kill(paused.pid, signal.SIGCONT)
+                await until_logged(paused, '"left": 1')
+            # The run, too, belongs to the other one by now.
+            assert rows_of(team_id) == before
+            assert len(before["case_evaluations"]) == number + 1
