@@ -240,6 +240,7 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
 WITHOUT_IDS: dict[str, Callable[[], Message]] = {
     "ListConflicts": lambda: conflict_service_pb2.ListConflictsRequest(case_statuses=[1, 2, 3, 4]),
     "ReviewNow": lambda: conflict_service_pb2.ReviewNowRequest(idempotency_key="mine 1"),
+    "AutoResolve": lambda: conflict_service_pb2.AutoResolveRequest(idempotency_key="mine 9"),
     "ListReviewItems": lambda: conflict_service_pb2.ListReviewItemsRequest(statuses=[1, 2, 3]),
     "ListReviewRuns": lambda: conflict_service_pb2.ListReviewRunsRequest(),
     "Recall": lambda: recall_service_pb2.RecallRequest(query=f"production deploys from {CANARY}"),
