@@ -139,5 +139,6 @@ def test_no_service_role_can_step_around_the_policy(two_teams: tuple[SampleTeam,
     ).fetchall()
     assert set(members) == {
         ("corrigenda_definer", "corrigenda_migrator"),
+        ("corrigenda_eraser", "corrigenda_migrator"),
         ("corrigenda_search", "corrigenda_migrator"),
     }

@@ -218,6 +218,12 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
             ids.profile,
             lambda one: admin_service_pb2.CreateKeyRequest(idempotency_key="fixed", profile_id=one, scopes=[1]),
         ),
+        "EraseEvidence": (
+            ids.fragment,
+            lambda one: admin_service_pb2.EraseEvidenceRequest(
+                idempotency_key="fixed", fragment_id=one, reason="asked"
+            ),
+        ),
         "RotateKey": (
             ids.key,
             lambda one: admin_service_pb2.RotateKeyRequest(idempotency_key="fixed", key_id=one),
