@@ -45,8 +45,9 @@ class EmbedderChoice(StrEnum):
     """The embedders to choose from."""
 
     MINILM = "minilm"
-    HASHING = "hashing"
+    WORDLLAMA = "wordllama"
     OPENAI = "openai"
+    HASHING = "hashing"
 
 
 class VerifierChoice(StrEnum):
@@ -184,10 +185,17 @@ class EmbedderSettings(ModelServiceSettings):
 
     embedder: EmbedderChoice = Field(
         default=EmbedderChoice.MINILM,
-        description="What turns text into vectors: minilm, openai (a service), or hashing for tests.",
+        description="What turns text into vectors: minilm, wordllama (smaller, much faster, less exact), openai (a "
+        "service), or hashing for tests.",
     )
     embedder_threads: int = Field(
         default=1, ge=1, le=2, description="Threads that the local embedding model computes with."
+    )
+    embedder_idle_seconds: float = Field(
+        default=0.0,
+        ge=0.0,
+        le=86_400.0,
+        description="After how long without a text the local model is dropped from memory, until the next. 0: never.",
     )
     embedder_model: ModelName = Field(default="", description="The model of an embedder that is set to openai.")
     embedder_revision: ModelName = Field(

@@ -33,7 +33,13 @@ def make_embedder(settings: EmbedderSettings) -> Embedder:
         case EmbedderChoice.MINILM:
             from corrigenda_core.providers.embedder_minilm import minilm_embedder
 
-            return minilm_embedder(threads=settings.embedder_threads)
+            return minilm_embedder(
+                threads=settings.embedder_threads, idle_seconds=settings.embedder_idle_seconds or None
+            )
+        case EmbedderChoice.WORDLLAMA:
+            from corrigenda_core.providers.embedder_wordllama import wordllama_embedder
+
+            return wordllama_embedder(idle_seconds=settings.embedder_idle_seconds or None)
         case EmbedderChoice.HASHING:
             from corrigenda_core.providers.embedder_hashing import HashingEmbedder
 

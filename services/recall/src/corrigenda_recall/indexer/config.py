@@ -9,6 +9,12 @@ from pydantic import Field
 class IndexerSettings(ProcessSettings, EmbedderSettings):
     """A process that makes search documents; it needs its database and its embedder."""
 
+    embedder_idle_seconds: float = Field(
+        default=120.0,
+        ge=0.0,
+        le=86_400.0,
+        description="After how long without a text the local model is dropped from memory, until the next. 0: never.",
+    )
     index_poll_milliseconds: int = Field(
         default=200, ge=10, le=60_000, description="How long the indexer waits when no team is behind."
     )
