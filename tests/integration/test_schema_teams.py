@@ -22,6 +22,7 @@ ACROSS_TEAMS = {
     ("corrigenda_definer", "api_keys"),
     ("corrigenda_definer", "case_lease"),
     ("corrigenda_definer", "review_runs"),
+    ("corrigenda_definer", "search_documents"),
     ("corrigenda_definer", "search_refresh_intents"),
     ("corrigenda_definer", "team_clock"),
     ("corrigenda_definer", "teams"),

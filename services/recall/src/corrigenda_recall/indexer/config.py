@@ -21,6 +21,12 @@ class IndexerSettings(ProcessSettings, EmbedderSettings):
     index_batch_fragments: int = Field(
         default=64, ge=1, le=1000, description="How many waiting requests of a team are answered in one transaction."
     )
+    index_space_seconds: float = Field(
+        default=60.0,
+        ge=0.01,
+        le=86_400.0,
+        description="How often the indexer looks for documents that another model embedded, to embed them anew.",
+    )
     index_retry_seconds: float = Field(
         default=1.0,
         ge=0.01,
