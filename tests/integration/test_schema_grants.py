@@ -172,6 +172,7 @@ SELECT_COLUMNS = {
     ("corrigenda_definer", "case_lease"): "lease_expires_at next_review_at on_driven_clock team_id",
     ("corrigenda_definer", "conflict_cases"): "opened_at status team_id",
     ("corrigenda_definer", "review_runs"): "lease_expires_at requested_at status team_id",
+    ("corrigenda_definer", "search_documents"): "embedding_space fragment_id team_id",
     ("corrigenda_definer", "search_refresh_intents"): "consumed_at recorded_at revision team_id",
     ("corrigenda_definer", "team_clock"): "closed_at team_id",
     ("corrigenda_definer", "teams"): "clock_mode driven_now team_id",
@@ -233,7 +234,9 @@ EXECUTE = {
     "edges_of_fragment": {"corrigenda_recall", "corrigenda_search"},
     "review_gauges": {"corrigenda_reviewer"},
     "stale_teams": {"corrigenda_indexer"},
+    "sample_document": {"corrigenda_indexer", "corrigenda_recall"},
     "search_text": {"corrigenda_recall"},
+    "teams_in_other_spaces": {"corrigenda_indexer"},
     "team_lexemes": {"corrigenda_indexer", "corrigenda_search"},
 }
 
@@ -296,7 +299,9 @@ def test_definer_functions_are_the_listed_ones_and_choose_their_names_themselves
         "due_teams": "corrigenda_definer",
         "move_leases_to_real_time": "corrigenda_migrator",
         "review_gauges": "corrigenda_definer",
+        "sample_document": "corrigenda_definer",
         "stale_teams": "corrigenda_definer",
+        "teams_in_other_spaces": "corrigenda_definer",
         "search_text": "corrigenda_search",
         "erase_texts": "corrigenda_eraser",
         **{f"keep_{table}_history": "corrigenda_migrator" for table in versioned},
