@@ -21,7 +21,7 @@ from corrigenda_core.persistence.tables.decisions import (
     transitions,
 )
 from corrigenda_core.persistence.tables.evidence import evidence_fragments, evidence_occurrences, ingests
-from corrigenda_core.persistence.tables.identity import entities, entity_contexts, entity_names
+from corrigenda_core.persistence.tables.identity import entities, entity_contexts, entity_merges, entity_names
 from corrigenda_core.persistence.tables.ledger import idempotency_records, ledger, team_clock
 from corrigenda_core.persistence.tables.near_texts import text_bands
 from corrigenda_core.persistence.tables.observations import (
@@ -66,6 +66,7 @@ __all__ = [
     "decisions",
     "entities",
     "entity_contexts",
+    "entity_merges",
     "entity_names",
     "evidence_fragments",
     "evidence_occurrences",
