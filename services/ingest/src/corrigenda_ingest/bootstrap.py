@@ -19,10 +19,12 @@ from corrigenda_core.serving import Foundation, make_authenticator, open_foundat
 
 from corrigenda_ingest.config import IngestSettings
 from corrigenda_ingest.handlers import AdminHandlers, IngestHandlers
+from corrigenda_ingest.impact_tokens import ImpactTokens
 from corrigenda_ingest.outside import OutsideLook
 from corrigenda_ingest.proposing import Proposer
 from corrigenda_ingest.use_cases.administration import Administration
 from corrigenda_ingest.use_cases.adopt_evidence import AdoptEvidence
+from corrigenda_ingest.use_cases.correct_entity_resolution import CorrectEntityResolution
 from corrigenda_ingest.use_cases.erase_evidence import EraseEvidence
 from corrigenda_ingest.use_cases.forget import Forget
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
@@ -94,6 +96,12 @@ def bindings(
             reader=foundation.reader,
             runner=foundation.runner,
             verifier=models.verifier,
+            new_ids=foundation.new_ids,
+        ),
+        correct_entity_resolution=CorrectEntityResolution(
+            reader=foundation.reader,
+            runner=foundation.runner,
+            tokens=ImpactTokens(settings.page_token_key.get_secret_value().encode(), now=foundation.now),
             new_ids=foundation.new_ids,
         ),
         forget=Forget(decisions=decisions, new_ids=foundation.new_ids),
