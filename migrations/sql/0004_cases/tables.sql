@@ -45,6 +45,8 @@ CREATE TABLE case_members (
     CONSTRAINT case_members_relationship_version_check CHECK (relationship_version >= 1)
 );
 
+CREATE INDEX case_members_owner_id_idx ON case_members (team_id, owner_id, conflict_id);
+COMMENT ON INDEX case_members_owner_id_idx IS 'cases in which a profile owns a member';
 CREATE INDEX case_members_relationship_id_idx ON case_members (team_id, relationship_id);
 COMMENT ON INDEX case_members_relationship_id_idx IS 'cases that a row takes part in: every change of a member, recall; foreign key to relationships';
 COMMENT ON TABLE case_members IS 'A relationship at a version that takes part in a position.';
@@ -146,6 +148,10 @@ CREATE TABLE conflict_cases_history (
     CONSTRAINT conflict_cases_history_versions_excl EXCLUDE USING gist (team_id WITH =, conflict_id WITH =, tstzrange(recorded_from, recorded_to) WITH &&)
 );
 
+CREATE INDEX conflict_cases_history_live_idx ON conflict_cases_history (team_id, recorded_to) WHERE status IN ('open', 'overdue');
+COMMENT ON INDEX conflict_cases_history_live_idx IS 'cases that were live at an instant: versions that end after it';
+CREATE INDEX conflict_cases_history_closed_idx ON conflict_cases_history (team_id, opened_at, conflict_id) WHERE status IN ('resolved', 'dismissed');
+COMMENT ON INDEX conflict_cases_history_closed_idx IS 'closed cases by age, paged';
 COMMENT ON TABLE conflict_cases_history IS 'Every version of the rows of conflict_cases.';
 
 CREATE TABLE review_runs (
