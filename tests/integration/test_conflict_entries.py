@@ -26,7 +26,8 @@ def sample(cluster: PostgresCluster) -> Iterator[SampleTeam]:
         for status, recorded_to in (("open", "k.recorded_from + interval '1 second'"), ("resolved", "'infinity'")):
             connection.execute(
                 "INSERT INTO conflict_cases_history SELECT (jsonb_populate_record(k, jsonb_build_object("
-                f"'conflict_id', md5(n::text)::uuid, 'status', '{status}', 'opened_at', k.opened_at - n * interval '1 h',"
+                f"'conflict_id', md5(n::text)::uuid, 'status', '{status}',"
+                "'opened_at', k.opened_at - n * interval '1 hour',"
                 "'revision', CASE WHEN %(open)s THEN 1 ELSE 2 END,"
                 "'recorded_from', k.recorded_from + CASE WHEN %(open)s THEN 0 ELSE 1 END * interval '1 second',"
                 f"'recorded_to', {recorded_to}))).* FROM conflict_cases_history AS k, generate_series(1, %(n)s) AS n "

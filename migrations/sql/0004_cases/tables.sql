@@ -226,7 +226,7 @@ CREATE TABLE conflict_cases (
     CONSTRAINT conflict_cases_version_check CHECK (version >= 1),
     CONSTRAINT conflict_cases_review_due_at_check CHECK (opened_at < review_due_at),
     CONSTRAINT conflict_cases_object_key_check CHECK ((kind = 'polarity') = (object_key <> '')),
-    CONSTRAINT conflict_cases_object_key_length_check CHECK (octet_length(object_key) <= 1280),
+    CONSTRAINT conflict_cases_object_key_length_check CHECK (octet_length(object_key) <= 1344),
     CONSTRAINT conflict_cases_scope_check CHECK (octet_length(scope) <= 512),
     CONSTRAINT conflict_cases_outcome_check CHECK (CASE WHEN status = 'resolved' THEN num_nulls(resolved_at, effective_at, effective_time_basis, preferred_position_id, resolution_reason, policy_version) = 0 AND dismissed_at IS NULL ELSE num_nonnulls(resolved_at, effective_at, effective_time_basis, preferred_position_id) = 0 AND (dismissed_at IS NOT NULL) = (status = 'dismissed') END),
     CONSTRAINT conflict_cases_team_id_subject_id_fkey FOREIGN KEY(team_id, subject_id) REFERENCES entities (team_id, entity_id),
@@ -245,7 +245,7 @@ COMMENT ON INDEX conflict_cases_previous_conflict_id_idx IS 'the case that follo
 CREATE INDEX conflict_cases_slot_idx ON conflict_cases (team_id, subject_id, predicate, scope);
 COMMENT ON INDEX conflict_cases_slot_idx IS 'cases of a slot or entity, closed ones too; foreign key to entities';
 COMMENT ON TABLE conflict_cases IS 'The current version of a case.';
-COMMENT ON COLUMN conflict_cases.object_key IS 'empty except for polarity cases';
+COMMENT ON COLUMN conflict_cases.object_key IS 'empty except for polarity cases; names the day of an event, too';
 COMMENT ON COLUMN conflict_cases.version IS 'rises with positions, members and supports, on resolve and dismiss';
 COMMENT ON COLUMN conflict_cases.review_due_at IS 'never moved';
 COMMENT ON COLUMN conflict_cases.effective_at IS 'the cutoff';

@@ -115,7 +115,7 @@ def _entities_of(rows: Iterable[Relationship]) -> set[EntityId]:
 
 def _entities_of_keys(case: ConflictCase) -> Iterator[EntityId]:
     """The entities that keys of a case name: of its positions, which stay when everybody has left, and its own."""
-    keys = [case.set_key.object_key] if case.set_key.kind is CaseKind.POLARITY else []
+    keys = [case.set_key.of_any_day.object_key] if case.set_key.kind is CaseKind.POLARITY else []
     if case.set_key.kind is CaseKind.CURRENT_STATE:
         keys += [position.key for position in case.positions]
     for key in keys:

@@ -25,6 +25,8 @@ from corrigenda_core.persistence.tables.observations import OBJECT_KEY_MAX_BYTES
 
 LIVE = f"status IN ({', '.join(sorted(repr(status.value) for status in LIVE_CASE_STATUSES))})"
 
+# What the day of an event adds to the key of its object.
+DAY_MAX_BYTES = 64
 CLOSED = "status IN ('resolved', 'dismissed')"
 
 conflict_cases = team_table(
@@ -34,7 +36,7 @@ conflict_cases = team_table(
     required("subject_id", Uuid),
     required("predicate", Text),
     required("scope", Text),
-    required("object_key", Text, "empty except for polarity cases"),
+    required("object_key", Text, "empty except for polarity cases; names the day of an event, too"),
     *member_of("status", CaseStatus),
     required("version", Integer, "rises with positions, members and supports, on resolve and dismiss"),
     required("opened_at", INSTANT),
@@ -52,7 +54,7 @@ conflict_cases = team_table(
     CheckConstraint("version >= 1", name="version"),
     CheckConstraint("opened_at < review_due_at", name="review_due_at"),
     CheckConstraint("(kind = 'polarity') = (object_key <> '')", name="object_key"),
-    CheckConstraint(f"octet_length(object_key) <= {OBJECT_KEY_MAX_BYTES}", name="object_key_length"),
+    CheckConstraint(f"octet_length(object_key) <= {OBJECT_KEY_MAX_BYTES + DAY_MAX_BYTES}", name="object_key_length"),
     CheckConstraint(f"octet_length(scope) <= {SCOPE_MAX_BYTES}", name="scope"),
     CheckConstraint(
         "CASE WHEN status = 'resolved' "
