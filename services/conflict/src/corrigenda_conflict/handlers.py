@@ -97,8 +97,9 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
     ) -> AsyncIterator[messages.WatchConflictsResponse]:
         """What happens to cases and items, and what will."""
         call = current_call()
-        async for answer in self.watch_conflicts(call.caller, request, _deadline(), call.stopping):
-            yield answer
+        async with aclosing(self.watch_conflicts(call.caller, request, _deadline(), call.stopping)) as answers:
+            async for message in answers:
+                yield message
 
     async def ReviewNow(self, request: messages.ReviewNowRequest, context: Any) -> messages.ReviewNowResponse:
         """Queues a run for the reviewer."""

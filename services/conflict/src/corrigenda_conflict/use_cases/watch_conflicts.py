@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 from corrigenda.conflict.v1 import conflict_change_pb2
@@ -35,7 +35,7 @@ class WatchConflicts:
 
     async def __call__(
         self, caller: Caller, request: messages.WatchConflictsRequest, deadline: Deadline, stopping: asyncio.Event
-    ) -> AsyncIterator[messages.WatchConflictsResponse]:
+    ) -> AsyncGenerator[messages.WatchConflictsResponse, None]:
         """The changes of whole commits, each message read in a snapshot of its own; then those that come later.
 
         The stream is a function of the committed rows: it asks for them again and again, and is told of nothing.
