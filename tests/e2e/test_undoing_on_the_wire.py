@@ -72,7 +72,7 @@ ACTIONS: dict[str, Callable[[Row, Row], dict[str, Any]]] = {
 
 @pytest.mark.rule("R4.17")
 @pytest.mark.parametrize("action", ACTIONS)
-async def test_a_revert_is_the_exact_prior_state(pair: Pair action: str) -> None:
+async def test_a_revert_is_the_exact_prior_state(pair: Pair, action: str) -> None:
     team, main, release, item = pair
     a = team["A"]
     before = await current(a, main, release)
@@ -229,7 +229,7 @@ async def test_a_correction_is_taken_back_with_the_statement_that_made_it(
 @pytest.mark.parametrize("how", [retracting, ending])
 async def test_what_was_forgotten_comes_back_by_its_undo(
     new_team: NewTeam,
-    deploys_from: Request
+    deploys_from: Request,
     how: Callable[[Row], ingest_service_pb2.ForgetRequest],
 ) -> None:
     team = await new_team(profiles=["A"])
