@@ -280,6 +280,7 @@ WITHOUT_IDS: dict[str, Callable[[], Message]] = {
     "ListSources": lambda: admin_service_pb2.ListSourcesRequest(),
     "ListProfiles": lambda: admin_service_pb2.ListProfilesRequest(),
     "ListKeys": lambda: admin_service_pb2.ListKeysRequest(include_ended=True),
+    "ScanConflicts": lambda: admin_service_pb2.ScanConflictsRequest(idempotency_key="mine 7"),
     "ListAlerts": lambda: admin_service_pb2.ListAlertsRequest(),
     "RegisterPredicate": lambda: admin_service_pb2.RegisterPredicateRequest(
         idempotency_key="mine 4",
