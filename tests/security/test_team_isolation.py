@@ -151,6 +151,24 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
             ids.conflict,
             lambda one: foreseen(remember(conflict_context=submission_pb2.ConflictContext(conflict_id=one))),
         ),
+        "AdoptEvidence, standing on": (
+            ids.fragment,
+            lambda one: ingest_service_pb2.AdoptEvidenceRequest(
+                idempotency_key="fixed",
+                fragment_id=one,
+                relationship_id=ids.relationship,
+                passages=[submission_pb2.Citation(start=0, end=1)],
+            ),
+        ),
+        "AdoptEvidence": (
+            ids.relationship,
+            lambda one: ingest_service_pb2.AdoptEvidenceRequest(
+                idempotency_key="fixed",
+                fragment_id=ids.fragment,
+                relationship_id=one,
+                passages=[submission_pb2.Citation(start=0, end=1)],
+            ),
+        ),
         "ResolvePlacement": (
             ids.ingest,
             lambda one: ingest_service_pb2.ResolvePlacementRequest(
@@ -183,6 +201,10 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
             lambda one: forgetting(idempotency_key="fixed", retract_text=forgetting_pb2.RetractText(fragment_id=one)),
         ),
         "Trace": (ids.relationship, lambda one: recall_service_pb2.TraceRequest(relationship_id=one)),
+        "GetCompetingFacts": (
+            ids.entity,
+            lambda one: conflict_service_pb2.GetCompetingFactsRequest(entity_id=one),
+        ),
         "Timeline": (ids.entity, lambda one: recall_service_pb2.TimelineRequest(entity_id=one, as_object=True)),
         "GetRelationship": (
             ids.relationship,

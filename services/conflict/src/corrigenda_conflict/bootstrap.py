@@ -11,6 +11,7 @@ from corrigenda_conflict.config import ConflictSettings
 from corrigenda_conflict.handlers import ConflictHandlers
 from corrigenda_conflict.ingest_calls import IngestCalls
 from corrigenda_conflict.use_cases.explain_conflict import ExplainConflict
+from corrigenda_conflict.use_cases.get_competing_facts import GetCompetingFacts
 from corrigenda_conflict.use_cases.get_conflict import GetConflict
 from corrigenda_conflict.use_cases.list_conflicts import ListConflicts
 from corrigenda_conflict.use_cases.list_review_items import ListReviewItems
@@ -29,6 +30,7 @@ def bindings(foundation: Foundation, settings: ConflictSettings, ingest: IngestC
         list_conflicts=ListConflicts(reader=reader, page_tokens=tokens),
         get_conflict=GetConflict(reader=reader, page_tokens=tokens),
         explain_conflict=ExplainConflict(reader=reader),
+        get_competing_facts=GetCompetingFacts(reader=reader, page_tokens=tokens),
         resolve_conflict=ResolveConflict(decisions=decisions),
         merge_sides=MergeSides(reader=reader, ingest=ingest),
         revert_resolution=RevertResolution(decisions=decisions),

@@ -12,6 +12,7 @@ from corrigenda_core.rpc.calls import authorization_of, current_call
 
 from corrigenda_conflict.requests import resolution_of
 from corrigenda_conflict.use_cases.explain_conflict import ExplainConflict
+from corrigenda_conflict.use_cases.get_competing_facts import GetCompetingFacts
 from corrigenda_conflict.use_cases.get_conflict import GetConflict
 from corrigenda_conflict.use_cases.list_conflicts import ListConflicts
 from corrigenda_conflict.use_cases.list_review_items import ListReviewItems
@@ -32,6 +33,7 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
     list_conflicts: ListConflicts
     get_conflict: GetConflict
     explain_conflict: ExplainConflict
+    get_competing_facts: GetCompetingFacts
     resolve_conflict: ResolveConflict
     merge_sides: MergeSides
     revert_resolution: RevertResolution
@@ -54,6 +56,12 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
     ) -> messages.ExplainConflictResponse:
         """Why a case is decided as it is."""
         return await self.explain_conflict(current_call().caller, request, _deadline())
+
+    async def GetCompetingFacts(
+        self, request: messages.GetCompetingFactsRequest, context: Any
+    ) -> messages.GetCompetingFactsResponse:
+        """What is disputed about an entity."""
+        return await self.get_competing_facts(current_call().caller, request, _deadline())
 
     async def ResolveConflict(
         self, request: messages.ResolveConflictRequest, context: Any

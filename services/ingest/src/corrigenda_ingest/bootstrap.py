@@ -22,6 +22,7 @@ from corrigenda_ingest.handlers import AdminHandlers, IngestHandlers
 from corrigenda_ingest.outside import OutsideLook
 from corrigenda_ingest.proposing import Proposer
 from corrigenda_ingest.use_cases.administration import Administration
+from corrigenda_ingest.use_cases.adopt_evidence import AdoptEvidence
 from corrigenda_ingest.use_cases.forget import Forget
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
 from corrigenda_ingest.use_cases.keys import Keys
@@ -81,6 +82,12 @@ def bindings(
         remember_stream=RememberStream(RememberMany(look=look, runner=foundation.runner)),
         preflight_remember=PreflightRemember(look=look, reader=foundation.reader, tokens=verdicts),
         get_placement=GetPlacement(reader=foundation.reader),
+        adopt_evidence=AdoptEvidence(
+            reader=foundation.reader,
+            runner=foundation.runner,
+            verifier=models.verifier,
+            new_ids=foundation.new_ids,
+        ),
         resolve_placement=ResolvePlacement(
             reader=foundation.reader,
             runner=foundation.runner,

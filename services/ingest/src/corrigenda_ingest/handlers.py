@@ -19,6 +19,7 @@ from corrigenda_ingest.decision_responses import resolved_placement
 from corrigenda_ingest.requests import evidence_of, forgetting_of, placement_decision_of, submission_of
 from corrigenda_ingest.responses import PlacementMessages
 from corrigenda_ingest.stream_messages import StreamResponses, arrivals
+from corrigenda_ingest.use_cases.adopt_evidence import AdoptEvidence
 from corrigenda_ingest.use_cases.forget import Forget
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
 from corrigenda_ingest.use_cases.keys import Keys
@@ -48,6 +49,7 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
     preflight_remember: PreflightRemember
     get_placement: GetPlacement
     resolve_placement: ResolvePlacement
+    adopt_evidence: AdoptEvidence
     forget: Forget
 
     async def Remember(self, request: ingest.RememberRequest, context: Any) -> ingest.RememberResponse:
@@ -91,6 +93,10 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
     async def GetPlacement(self, request: ingest.GetPlacementRequest, context: Any) -> ingest.GetPlacementResponse:
         """What became of an earlier submission."""
         return await self.get_placement(current_call().caller, request, _deadline())
+
+    async def AdoptEvidence(self, request: ingest.AdoptEvidenceRequest, context: Any) -> ingest.AdoptEvidenceResponse:
+        """Lets a relationship stand on a text of another profile."""
+        return (await self.adopt_evidence(current_call().caller, request, _deadline())).value
 
     async def ResolvePlacement(
         self, request: ingest.ResolvePlacementRequest, context: Any

@@ -181,7 +181,7 @@ def _relationship(
         valid_to=stated.end,
         scope=relationship.scope,
         spans=tuple(
-            decide_cited_span(contents, _citation(citation), field=f"{field}.evidence[{number}]")
+            decide_cited_span(contents, citation_of(citation), field=f"{field}.evidence[{number}]")
             for number, citation in enumerate(relationship.evidence)
         ),
         comment=relationship.comment,
@@ -197,7 +197,8 @@ def _object(relationship: submission_pb2.ProposedRelationship) -> EntityRef | Pr
     return ProposedValue(type=VALUE_TYPE.to_domain(value.type), text=value.text, unit=value.unit)
 
 
-def _citation(citation: submission_pb2.Citation) -> Citation:
+def citation_of(citation: submission_pb2.Citation) -> Citation:
+    """A citation as it was written, not yet resolved."""
     if citation.HasField("quote"):
         return QuoteCitation(evidence_index=citation.evidence_index, quote=citation.quote)
     return OffsetCitation(evidence_index=citation.evidence_index, start=citation.start, end=citation.end)

@@ -14,6 +14,7 @@ from corrigenda_core.policy.authority import (
     FirstRevision,
     decide_source_revision,
     decide_superseded_fragments,
+    may_correct_with,
     may_supersede_fragments,
     may_use_source,
 )
@@ -68,6 +69,23 @@ def planned_sources(prepared: PreparedSubmission, facts: SubmissionFacts, *, aut
                 metadata=refusal.metadata,
             ) from refusal
     return planning.plan()
+
+
+def require_no_revision(prepared: PreparedSubmission, *, author_id: ProfileId) -> None:
+    """Evidence that comes with a decision advances no source and takes the place of nothing.
+
+    Raises:
+        Refusal: INVALID_FIELD naming the evidence item.
+    """
+    for index, evidence in enumerate(prepared.evidence):
+        field = f"evidence[{index}]"
+        may_correct_with(evidence.claim(author_id), field=field)
+        if evidence.given.supersedes_fragment_ids:
+            raise Refusal(
+                Reason.INVALID_FIELD,
+                "evidence of a decision takes the place of no other",
+                field=f"{field}.supersedes_fragment_ids",
+            )
 
 
 class _Planning:

@@ -10,7 +10,6 @@ from corrigenda_core.domain.ids import EntityId, FragmentId, IdRange, StatementI
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.sources import RetiredFragment
 from corrigenda_core.domain.submissions import EntityRef
-from corrigenda_core.domain.verification import VerificationVerdict
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.changes_writer import ChangesWriter
 from corrigenda_core.persistence.database import Unbounded
@@ -20,7 +19,7 @@ from corrigenda_core.persistence.row_values import actor_columns, object_columns
 from corrigenda_core.persistence.slot_store import CaseRowVersions
 from corrigenda_core.persistence.transaction import Transaction
 from corrigenda_core.policy.normalisation import decide_text_form
-from corrigenda_core.ports.providers import CitedBound, Finding
+from corrigenda_core.ports.providers import Finding
 
 from corrigenda_ingest.submission import (
     BoundRelationship,
@@ -29,6 +28,7 @@ from corrigenda_ingest.submission import (
     PlannedState,
     PlannedSubmission,
 )
+from corrigenda_ingest.verdict_rows import verdict_row
 
 
 class SubmissionWriter:
@@ -296,30 +296,14 @@ class SubmissionWriter:
     def _verification(
         self, verification_id: str, observation_id: StatementId, finding: Finding, fragment_ids: Sequence[FragmentId]
     ) -> None:
-        self._transaction.insert(
-            tables.verification_events,
-            {
-                "verification_id": verification_id,
-                "observation_id": observation_id,
-                "verdict": VerificationVerdict(finding.verdict),
-                "reason": finding.reason,
-                "verifier": self._planned.verifier,
-                "bounds": [_bound(cited, fragment_ids) for cited in finding.bounds],
-            },
+        row = verdict_row(
+            finding,
+            verification_id=verification_id,
+            observation_id=observation_id,
+            verifier=self._planned.verifier,
+            fragment_ids=fragment_ids,
         )
-
-
-def _bound(cited: CitedBound, fragment_ids: Sequence[FragmentId]) -> dict[str, object]:
-    bound = cited.bound
-    return {
-        "fragment_id": fragment_ids[cited.evidence_index],
-        "side": bound.side,
-        "from": bound.whole.start.isoformat(),
-        "to": bound.whole.end.isoformat(),
-        "at": bound.at.isoformat(),
-        "start": bound.span.start,
-        "end": bound.span.end,
-    }
+        self._transaction.insert(tables.verification_events, row)
 
 
 def _alias_forms(forms: Iterable[str], aliases: Iterable[str]) -> list[tuple[str, str]]:

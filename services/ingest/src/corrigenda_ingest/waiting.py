@@ -158,6 +158,7 @@ def _fragment(index: int, text: CitedFragment, evidence: PreparedEvidence) -> Fr
         occurred_at=stored.occurred_at,
         inherited_labels=stored.inherited_labels,
         derived_from_fragment_ids=stored.derived_from_fragment_ids,
+        retired=stored.retired is not None,
     )
 
 

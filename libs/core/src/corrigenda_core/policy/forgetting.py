@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from corrigenda_core.domain.actors import Actor
 from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.decisions import Removal, RemovalReason, Reopening, TimelineDecision
 from corrigenda_core.domain.errors import Reason, Refusal
@@ -16,6 +15,7 @@ from corrigenda_core.domain.resolutions import NO_PROVENANCE, DecisionKind, Deci
 from corrigenda_core.domain.slots import PlanContext, SlotView
 from corrigenda_core.domain.time import EARLIEST, LATEST, Instant, Interval, TimeBasis, Validity
 from corrigenda_core.policy.authorization import Verb, may_change
+from corrigenda_core.policy.own_rows import decide_own_row, decide_standing
 from corrigenda_core.policy.refold import plan_owner_refold
 from corrigenda_core.policy.sides import SideStart, decide_closing, decide_side, decide_timeline
 from corrigenda_core.policy.slot_change import plan_slot_change
@@ -48,7 +48,7 @@ def plan_end(
         Refusal: RESOURCE_NOT_FOUND, NOT_OWNER, STALE_VERSION; INVALID_FIELD where it holds at no time, has not begun by
             the instant, or has ended by then.
     """
-    row = _own_row(view, context.actor, row_id, Verb.END, expected_version)
+    row = decide_own_row(view, context.actor, row_id, Verb.END, expected_version)
     end = context.moment.at if at is None else at
     if not isinstance(row.validity, Interval) or not is_living(row.status, row.validity):
         raise Refusal(Reason.INVALID_FIELD, "the relationship holds at no time", field="relationship_id")
@@ -88,9 +88,9 @@ def plan_retract(
     Raises:
         Refusal: RESOURCE_NOT_FOUND, NOT_OWNER, STALE_VERSION; INVALID_FIELD where nothing is left to take back.
     """
-    row = _own_row(view, context.actor, row_id, Verb.RETRACT, expected_version)
+    row = decide_own_row(view, context.actor, row_id, Verb.RETRACT, expected_version)
     decision_id = DecisionId(context.ids.nth(0))
-    carried = [s for s in _standing(view, row.owner_id) if s.relationship_id == row_id]
+    carried = [s for s in decide_standing(view, row.owner_id) if s.relationship_id == row_id]
     if not carried:
         raise Refusal(Reason.INVALID_FIELD, "nothing carries the relationship any more", field="relationship_id")
     decisions: list[TimelineDecision] = [_retracted(statement, decision_id) for statement in carried]
@@ -133,7 +133,7 @@ def plan_fragment_retraction(
         Refusal: NOT_OWNER; INVALID_FIELD where the text says nothing in this slot.
     """
     may_change(context.actor, owner_id, Verb.RETRACT, resource_type="fragment", resource_id=fragment_id)
-    own = {statement.statement_id: statement for statement in _standing(view, owner_id)}
+    own = {statement.statement_id: statement for statement in decide_standing(view, owner_id)}
     supports = [s for s in view.supports if s.effective and s.statement_id in own]
     revoked = [support for support in supports if support.fragment_id == fragment_id]
     if not revoked:
@@ -170,32 +170,6 @@ def decide_revived(transitions: Sequence[Transition]) -> tuple[RelationshipId, .
         and is_living(transition.resulting.status, transition.resulting.validity)
         and _is_longer(transition.resulting.validity, transition.prior.validity)
     )
-
-
-def _own_row(
-    view: SlotView, actor: Actor, row_id: RelationshipId, verb: Verb, expected_version: int | None
-) -> Relationship:
-    row = next((row for row in view.rows if row.relationship_id == row_id), None)
-    if row is None:
-        raise Refusal(Reason.RESOURCE_NOT_FOUND, "there is no such relationship", field="relationship_id")
-    may_change(actor, row.owner_id, verb, resource_type="relationship", resource_id=row_id)
-    if expected_version not in (None, row.version):
-        raise Refusal(
-            Reason.STALE_VERSION,
-            f"the relationship is at version {row.version}",
-            metadata={
-                "relationship_id": row_id,
-                "expected_version": str(expected_version),
-                "current_version": str(row.version),
-            },
-        )
-    return row
-
-
-def _standing(view: SlotView, owner_id: ProfileId) -> list[Statement]:
-    """The owner's statements that no decision has taken out."""
-    removed = {decision.statement_id for decision in view.decisions if isinstance(decision, Removal)}
-    return [s for s in view.statements if s.owner_id == owner_id and s.statement_id not in removed]
 
 
 def _retracted(statement: Statement, decision_id: DecisionId) -> Removal:

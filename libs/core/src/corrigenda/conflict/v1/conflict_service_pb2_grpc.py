@@ -50,6 +50,11 @@ class ConflictServiceStub:
                 request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictResponse.FromString,
                 _registered_method=True)
+        self.GetCompetingFacts = channel.unary_unary(
+                '/corrigenda.conflict.v1.ConflictService/GetCompetingFacts',
+                request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.GetCompetingFactsRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.GetCompetingFactsResponse.FromString,
+                _registered_method=True)
         self.ResolveConflict = channel.unary_unary(
                 '/corrigenda.conflict.v1.ConflictService/ResolveConflict',
                 request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ResolveConflictRequest.SerializeToString,
@@ -107,6 +112,17 @@ class ConflictServiceServicer:
         would change. It evaluates and stores nothing. Reads only.
 
         Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetCompetingFacts(self, request, context):
+        """The live disagreements about an entity, as subject or object, grouped by slot: those within an owner, which the owner
+        decides, and those between owners, which are team conflicts. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
+        every call can have.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -189,6 +205,11 @@ def add_ConflictServiceServicer_to_server(servicer, server):
                     servicer.ExplainConflict,
                     request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictRequest.FromString,
                     response_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictResponse.SerializeToString,
+            ),
+            'GetCompetingFacts': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetCompetingFacts,
+                    request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.GetCompetingFactsRequest.FromString,
+                    response_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.GetCompetingFactsResponse.SerializeToString,
             ),
             'ResolveConflict': grpc.unary_unary_rpc_method_handler(
                     servicer.ResolveConflict,
@@ -298,6 +319,33 @@ class ConflictService:
             '/corrigenda.conflict.v1.ConflictService/ExplainConflict',
             corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictRequest.SerializeToString,
             corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetCompetingFacts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.conflict.v1.ConflictService/GetCompetingFacts',
+            corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.GetCompetingFactsRequest.SerializeToString,
+            corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.GetCompetingFactsResponse.FromString,
             options,
             channel_credentials,
             insecure,

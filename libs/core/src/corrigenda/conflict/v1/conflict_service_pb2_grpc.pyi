@@ -35,6 +35,13 @@ class ConflictServiceStub:
 
     Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
     """
+    GetCompetingFacts: _aio.UnaryUnaryMultiCallable[_conflict_service_pb2.GetCompetingFactsRequest, _conflict_service_pb2.GetCompetingFactsResponse]
+    """The live disagreements about an entity, as subject or object, grouped by slot: those within an owner, which the owner
+    decides, and those between owners, which are team conflicts. Reads only.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
+    every call can have.
+    """
     ResolveConflict: _aio.UnaryUnaryMultiCallable[_conflict_service_pb2.ResolveConflictRequest, _conflict_service_pb2.ResolveConflictResponse]
     """Decides one of the caller's own review items of kind `relationship`: which of the statements that exclude each other
     hold. The decision is kept, is made on the version of the item that the caller saw, and can be reverted.
@@ -114,6 +121,19 @@ class ConflictServiceServicer(metaclass=_abc_1.ABCMeta):
         would change. It evaluates and stores nothing. Reads only.
 
         Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def GetCompetingFacts(
+        self,
+        request: _conflict_service_pb2.GetCompetingFactsRequest,
+        context: _aio.ServicerContext[_conflict_service_pb2.GetCompetingFactsRequest, _abc.Awaitable[_conflict_service_pb2.GetCompetingFactsResponse]],
+    ) -> _abc.Awaitable[_conflict_service_pb2.GetCompetingFactsResponse]:
+        """The live disagreements about an entity, as subject or object, grouped by slot: those within an owner, which the owner
+        decides, and those between owners, which are team conflicts. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
+        every call can have.
         """
 
     @_abc_1.abstractmethod

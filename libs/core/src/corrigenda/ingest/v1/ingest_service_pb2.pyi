@@ -5,6 +5,7 @@ The service through which profiles write their own records."""
 
 from collections import abc as _abc
 from corrigenda.errors.v1 import error_reason_pb2 as _error_reason_pb2
+from corrigenda.ingest.v1 import adoption_pb2 as _adoption_pb2
 from corrigenda.ingest.v1 import forgetting_pb2 as _forgetting_pb2
 from corrigenda.ingest.v1 import placement_decision_pb2 as _placement_decision_pb2
 from corrigenda.ingest.v1 import placement_pb2 as _placement_pb2
@@ -532,6 +533,76 @@ class ResolvePlacementResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ResolvePlacementResponse: _TypeAlias = ResolvePlacementResponse  # noqa: Y015
+
+@_typing.final
+class AdoptEvidenceRequest(_message.Message):
+    """A text of another profile to stand on."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    FRAGMENT_ID_FIELD_NUMBER: _builtins.int
+    RELATIONSHIP_ID_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
+    PASSAGES_FIELD_NUMBER: _builtins.int
+    idempotency_key: _builtins.str
+    """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
+    fragment_id: _builtins.str
+    """UUID of the fragment."""
+    relationship_id: _builtins.str
+    """UUID of the caller's own relationship."""
+    expected_version: _builtins.int
+    """The version of the relationship that the caller saw, from 1. Absent: the current one."""
+    @_builtins.property
+    def passages(self) -> _containers.RepeatedCompositeFieldContainer[_submission_pb2.Citation]:
+        """The passages of the fragment that say it, 1..20; the only text has the `evidence_index` 0."""
+
+    def __init__(
+        self,
+        *,
+        idempotency_key: _builtins.str = ...,
+        fragment_id: _builtins.str = ...,
+        relationship_id: _builtins.str = ...,
+        expected_version: _builtins.int | None = ...,
+        passages: _abc.Iterable[_submission_pb2.Citation] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "expected_version", b"expected_version"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "expected_version", b"expected_version", "fragment_id", b"fragment_id", "idempotency_key", b"idempotency_key", "passages", b"passages", "relationship_id", b"relationship_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__expected_version: _TypeAlias = _typing.Literal["expected_version"]  # noqa: Y015
+    _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expected_version) -> _WhichOneofReturnType__expected_version | None: ...
+
+Global___AdoptEvidenceRequest: _TypeAlias = AdoptEvidenceRequest  # noqa: Y015
+
+@_typing.final
+class AdoptEvidenceResponse(_message.Message):
+    """What became of the adoption."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ADOPTION_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    revision: _builtins.int
+    """The commit that recorded it; the team's latest revision if nothing was changed."""
+    @_builtins.property
+    def adoption(self) -> _adoption_pb2.Adoption:
+        """The result."""
+
+    def __init__(
+        self,
+        *,
+        adoption: _adoption_pb2.Adoption | None = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["adoption", b"adoption"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["adoption", b"adoption", "revision", b"revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AdoptEvidenceResponse: _TypeAlias = AdoptEvidenceResponse  # noqa: Y015
 
 @_typing.final
 class ForgetRequest(_message.Message):

@@ -60,6 +60,11 @@ class IngestServiceStub:
                 request_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ResolvePlacementRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ResolvePlacementResponse.FromString,
                 _registered_method=True)
+        self.AdoptEvidence = channel.unary_unary(
+                '/corrigenda.ingest.v1.IngestService/AdoptEvidence',
+                request_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.AdoptEvidenceRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.AdoptEvidenceResponse.FromString,
+                _registered_method=True)
         self.Forget = channel.unary_unary(
                 '/corrigenda.ingest.v1.IngestService/Forget',
                 request_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ForgetRequest.SerializeToString,
@@ -151,6 +156,23 @@ class IngestServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AdoptEvidence(self, request, context):
+        """Lets a relationship of the caller stand on a text of another profile as well. The text stays its author's, with its
+        group, key and claimed authority, and adds no witness to those that there are; the passages are verified for what
+        the relationship says, and its times stay as they are. A relationship that had lost its support is in force again,
+        which can open a team conflict.
+
+        Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+        Reasons: INVALID_FIELD (also for an own text, for one that its source has left behind and for a relationship that
+        nothing carries any more), TOO_LARGE, TOO_MANY_ITEMS, QUOTE_NOT_FOUND, QUOTE_AMBIGUOUS, NOT_OWNER,
+        RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION, EVIDENCE_ERASED, VERIFIER_UNAVAILABLE, CONTENTION, and
+        those that every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Forget(self, request, context):
         """Forgets something of the caller's own: a relationship that never was true, one that no longer is, or all that one text
         says. Nothing is deleted: the record, its evidence and the decision stay in the trace, and `RevertResolution` takes the
@@ -193,6 +215,11 @@ def add_IngestServiceServicer_to_server(servicer, server):
                     servicer.ResolvePlacement,
                     request_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ResolvePlacementRequest.FromString,
                     response_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ResolvePlacementResponse.SerializeToString,
+            ),
+            'AdoptEvidence': grpc.unary_unary_rpc_method_handler(
+                    servicer.AdoptEvidence,
+                    request_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.AdoptEvidenceRequest.FromString,
+                    response_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.AdoptEvidenceResponse.SerializeToString,
             ),
             'Forget': grpc.unary_unary_rpc_method_handler(
                     servicer.Forget,
@@ -336,6 +363,33 @@ class IngestService:
             '/corrigenda.ingest.v1.IngestService/ResolvePlacement',
             corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ResolvePlacementRequest.SerializeToString,
             corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ResolvePlacementResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AdoptEvidence(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.ingest.v1.IngestService/AdoptEvidence',
+            corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.AdoptEvidenceRequest.SerializeToString,
+            corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.AdoptEvidenceResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -76,6 +76,19 @@ class IngestServiceStub:
     ITEM_NOT_PENDING, PREDICATE_RETIRED, SYSTEM_OF_RECORD, START_NEEDED, VERIFIER_UNAVAILABLE, and those that every call
     can have.
     """
+    AdoptEvidence: _aio.UnaryUnaryMultiCallable[_ingest_service_pb2.AdoptEvidenceRequest, _ingest_service_pb2.AdoptEvidenceResponse]
+    """Lets a relationship of the caller stand on a text of another profile as well. The text stays its author's, with its
+    group, key and claimed authority, and adds no witness to those that there are; the passages are verified for what
+    the relationship says, and its times stay as they are. A relationship that had lost its support is in force again,
+    which can open a team conflict.
+
+    Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+    Reasons: INVALID_FIELD (also for an own text, for one that its source has left behind and for a relationship that
+    nothing carries any more), TOO_LARGE, TOO_MANY_ITEMS, QUOTE_NOT_FOUND, QUOTE_AMBIGUOUS, NOT_OWNER,
+    RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION, EVIDENCE_ERASED, VERIFIER_UNAVAILABLE, CONTENTION, and
+    those that every call can have.
+    """
     Forget: _aio.UnaryUnaryMultiCallable[_ingest_service_pb2.ForgetRequest, _ingest_service_pb2.ForgetResponse]
     """Forgets something of the caller's own: a relationship that never was true, one that no longer is, or all that one text
     says. Nothing is deleted: the record, its evidence and the decision stay in the trace, and `RevertResolution` takes the
@@ -179,6 +192,25 @@ class IngestServiceServicer(metaclass=_abc_1.ABCMeta):
         NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION, CONFLICT_VERSION_STALE, CONTENTION,
         ITEM_NOT_PENDING, PREDICATE_RETIRED, SYSTEM_OF_RECORD, START_NEEDED, VERIFIER_UNAVAILABLE, and those that every call
         can have.
+        """
+
+    @_abc_1.abstractmethod
+    def AdoptEvidence(
+        self,
+        request: _ingest_service_pb2.AdoptEvidenceRequest,
+        context: _aio.ServicerContext[_ingest_service_pb2.AdoptEvidenceRequest, _abc.Awaitable[_ingest_service_pb2.AdoptEvidenceResponse]],
+    ) -> _abc.Awaitable[_ingest_service_pb2.AdoptEvidenceResponse]:
+        """Lets a relationship of the caller stand on a text of another profile as well. The text stays its author's, with its
+        group, key and claimed authority, and adds no witness to those that there are; the passages are verified for what
+        the relationship says, and its times stay as they are. A relationship that had lost its support is in force again,
+        which can open a team conflict.
+
+        Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+        Reasons: INVALID_FIELD (also for an own text, for one that its source has left behind and for a relationship that
+        nothing carries any more), TOO_LARGE, TOO_MANY_ITEMS, QUOTE_NOT_FOUND, QUOTE_AMBIGUOUS, NOT_OWNER,
+        RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION, EVIDENCE_ERASED, VERIFIER_UNAVAILABLE, CONTENTION, and
+        those that every call can have.
         """
 
     @_abc_1.abstractmethod

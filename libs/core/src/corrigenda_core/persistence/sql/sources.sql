@@ -195,3 +195,55 @@ JOIN predicates AS q ON q.team_id = p.team_id AND q.predicate = s.predicate
 WHERE d.kind IN ('grant', 'reinstate')
 ORDER BY s.subject_id, q.predicate, s.scope
 LIMIT %(limit)s;
+
+-- name: adoptable_fragment
+-- purpose: a text that somebody else may stand on, as long as its source and its scan let it, and what its key asserted
+-- index: evidence_fragments_pkey
+-- lock: none
+SELECT f.fragment_id, f.author_id, a.name AS author_name, f.content, f.normal_sha256, f.claimed_authority,
+       f.source_group, f.source_key, f.source_revision, f.inherited_labels, f.derived_from_fragment_ids, f.occurred_at,
+       f.scan_verdict, EXISTS (
+           SELECT 1
+           FROM fragment_retirements AS r
+           WHERE r.team_id = f.team_id AND r.fragment_id = f.fragment_id
+       ) AS retired, EXISTS (
+           SELECT 1
+           FROM review_items AS i
+           WHERE i.team_id = f.team_id AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
+             AND i.status = 'resolved' AND i.reason = 'release_quarantine'
+       ) AS released, EXISTS (
+           SELECT 1
+           FROM supports AS p
+           JOIN support_decisions AS d ON d.team_id = p.team_id AND d.support_id = p.support_id
+           WHERE p.team_id = f.team_id AND p.fragment_id = f.fragment_id AND d.granted_by_key
+       ) AS granted_by_key
+FROM evidence_fragments AS f
+JOIN profiles AS a ON a.team_id = f.team_id AND a.profile_id = f.author_id
+WHERE f.team_id = %(team_id)s AND f.fragment_id = %(fragment_id)s;
+
+-- name: carried_by_text
+-- purpose: the relationships of a text's author that stand on it, with the passages that say them
+-- index: supports_fragment_id_idx
+-- lock: none
+SELECT c.relationship_id, p.span_starts, p.span_ends
+FROM evidence_fragments AS f
+JOIN supports AS p ON p.team_id = f.team_id AND p.fragment_id = f.fragment_id
+CROSS JOIN LATERAL (
+    SELECT d.kind
+    FROM support_decisions AS d
+    WHERE d.team_id = p.team_id AND d.support_id = p.support_id
+    ORDER BY d.revision DESC
+    LIMIT 1
+) AS d
+CROSS JOIN LATERAL (
+    SELECT c.relationship_id
+    FROM carriages AS c
+    WHERE c.team_id = p.team_id AND c.statement_id = p.statement_id
+    ORDER BY c.revision DESC
+    LIMIT 1
+) AS c
+JOIN relationships AS r ON r.team_id = p.team_id AND r.relationship_id = c.relationship_id
+WHERE f.team_id = %(team_id)s AND f.fragment_id = %(fragment_id)s AND r.owner_id = f.author_id
+  AND d.kind IN ('grant', 'reinstate')
+ORDER BY p.support_id
+LIMIT 200;
