@@ -163,6 +163,7 @@ def test_tools_are_those_of_the_contract() -> None:
         "GetCompetingFacts": "get_competing_facts",
         "ResolveConflict": "resolve_conflict",
         "RevertResolution": "revert_resolution",
+        "AutoResolve": "auto_resolve_conflicts",
         "Forget": "forget",
         "ListReviewItems": "list_review_items",
         "Recall": "recall_memory",

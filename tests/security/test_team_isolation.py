@@ -218,6 +218,12 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
             ids.profile,
             lambda one: admin_service_pb2.CreateKeyRequest(idempotency_key="fixed", profile_id=one, scopes=[1]),
         ),
+        "EraseEvidence": (
+            ids.fragment,
+            lambda one: admin_service_pb2.EraseEvidenceRequest(
+                idempotency_key="fixed", fragment_id=one, reason="asked"
+            ),
+        ),
         "RotateKey": (
             ids.key,
             lambda one: admin_service_pb2.RotateKeyRequest(idempotency_key="fixed", key_id=one),
@@ -240,6 +246,7 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
 WITHOUT_IDS: dict[str, Callable[[], Message]] = {
     "ListConflicts": lambda: conflict_service_pb2.ListConflictsRequest(case_statuses=[1, 2, 3, 4]),
     "ReviewNow": lambda: conflict_service_pb2.ReviewNowRequest(idempotency_key="mine 1"),
+    "AutoResolve": lambda: conflict_service_pb2.AutoResolveRequest(idempotency_key="mine 9"),
     "ListReviewItems": lambda: conflict_service_pb2.ListReviewItemsRequest(statuses=[1, 2, 3]),
     "ListReviewRuns": lambda: conflict_service_pb2.ListReviewRunsRequest(),
     "Recall": lambda: recall_service_pb2.RecallRequest(query=f"production deploys from {CANARY}"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +13,7 @@ from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.calls import authorization_of, current_call
 
 from corrigenda_conflict.requests import resolution_of
+from corrigenda_conflict.use_cases.auto_resolve import AutoResolve
 from corrigenda_conflict.use_cases.explain_conflict import ExplainConflict
 from corrigenda_conflict.use_cases.get_competing_facts import GetCompetingFacts
 from corrigenda_conflict.use_cases.get_conflict import GetConflict
@@ -36,6 +39,7 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
     get_competing_facts: GetCompetingFacts
     resolve_conflict: ResolveConflict
     merge_sides: MergeSides
+    auto_resolve: AutoResolve
     revert_resolution: RevertResolution
     review_now: ReviewNow
     list_review_runs: ListReviewRuns
@@ -76,6 +80,15 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
     ) -> messages.RevertResolutionResponse:
         """Takes a decision of the caller back."""
         return await self.revert_resolution(current_call().caller, request, _deadline())
+
+    async def AutoResolve(
+        self, request: messages.AutoResolveRequest, context: Any
+    ) -> AsyncIterator[messages.AutoResolveResponse]:
+        """Lets the judge go over the caller's questions."""
+        call = current_call()
+        async with aclosing(self.auto_resolve(call.caller, request, _deadline(), call.stopping)) as answers:
+            async for message in answers:
+                yield message
 
     async def ReviewNow(self, request: messages.ReviewNowRequest, context: Any) -> messages.ReviewNowResponse:
         """Queues a run for the reviewer."""

@@ -90,11 +90,7 @@ class DecisionEvidence:
 
 
 async def prepared_evidence(caller: Caller, submission: Submission | None, ids: IdRange) -> DecisionEvidence:
-    """The evidence of a decision in normal form.
-
-    Raises:
-        Refusal: INVALID_FIELD for a text that would advance a source.
-    """
+    """The evidence of a decision in normal form."""
     if submission is None:
         return DecisionEvidence(caller=caller, prepared=None, facts=None, ids=ids)
     size = sum(len(item.content) for item in submission.evidence)

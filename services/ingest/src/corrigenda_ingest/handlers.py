@@ -20,6 +20,10 @@ from corrigenda_ingest.requests import evidence_of, forgetting_of, placement_dec
 from corrigenda_ingest.responses import PlacementMessages
 from corrigenda_ingest.stream_messages import StreamResponses, arrivals
 from corrigenda_ingest.use_cases.adopt_evidence import AdoptEvidence
+<<<<<<< HEAD
+=======
+from corrigenda_ingest.use_cases.erase_evidence import EraseEvidence
+>>>>>>> ingest
 from corrigenda_ingest.use_cases.forget import Forget
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
 from corrigenda_ingest.use_cases.keys import Keys
@@ -130,6 +134,7 @@ class AdminHandlers(admin_service_pb2_grpc.AdminServiceServicer):
     register_source: RegisterSource
     list_sources: ListSources
     register_predicate: RegisterPredicate
+    erase_evidence: EraseEvidence
     list_alerts: ListAlerts
 
     async def GetTeam(self, request: admin.GetTeamRequest, context: Any) -> admin.GetTeamResponse:
@@ -187,6 +192,10 @@ class AdminHandlers(admin_service_pb2_grpc.AdminServiceServicer):
     async def OpenTeam(self, request: admin.OpenTeamRequest, context: Any) -> admin.OpenTeamResponse:
         """Opens the team for good."""
         return (await self.teams.open(current_call().caller, request, _deadline())).value
+
+    async def EraseEvidence(self, request: admin.EraseEvidenceRequest, context: Any) -> admin.EraseEvidenceResponse:
+        """Erases a text for good."""
+        return (await self.erase_evidence(current_call().caller, request, _deadline())).value
 
     async def ListAlerts(self, request: admin.ListAlertsRequest, context: Any) -> admin.ListAlertsResponse:
         """A page of alerts."""

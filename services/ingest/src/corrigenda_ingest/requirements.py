@@ -60,10 +60,10 @@ def require_plain_evidence(prepared: PreparedSubmission, facts: SubmissionFacts,
 
 
 def require_origins(prepared: PreparedSubmission, facts: SubmissionFacts) -> None:
-    """Every fragment that a text names as its origin must be there.
+    """Every fragment that a text names as its origin must be there, with its text.
 
     Raises:
-        Refusal: RESOURCE_NOT_FOUND.
+        Refusal: RESOURCE_NOT_FOUND, EVIDENCE_ERASED.
     """
     for number, evidence in enumerate(prepared.evidence):
         for place, fragment_id in enumerate(evidence.given.derived_from_fragment_ids):
@@ -73,6 +73,13 @@ def require_origins(prepared: PreparedSubmission, facts: SubmissionFacts) -> Non
                     "there is no such fragment",
                     field=f"evidence[{number}].derived_from_fragment_ids[{place}]",
                     metadata={"resource_type": "fragment", "resource_id": fragment_id},
+                )
+            if facts.origins[fragment_id].erased:
+                raise Refusal(
+                    Reason.EVIDENCE_ERASED,
+                    "the fragment was erased",
+                    field=f"evidence[{number}].derived_from_fragment_ids[{place}]",
+                    metadata={"fragment_id": fragment_id},
                 )
 
 

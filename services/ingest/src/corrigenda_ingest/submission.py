@@ -226,11 +226,11 @@ class PlannedRevision:
     before: SlotView | None = None
     changes: Changes = field(default_factory=Changes)
     items: tuple[ReviewItem, ...] = ()
-    retired: tuple[RetiredFragment, ...] = ()
-    beside: tuple[SlotChange, ...] = ()
     bindings: tuple[ObservationBinding, ...] = ()
     verdicts: tuple[LaterVerdict, ...] = ()
     released: tuple[FragmentId, ...] = ()
+    retired: tuple[RetiredFragment, ...] = ()
+    beside: tuple[SlotChange, ...] = ()
 
     @property
     def slot_changes(self) -> tuple[SlotChange, ...]:

@@ -206,5 +206,5 @@ def _reinstated(view: SlotView, past: PastDecision) -> tuple[SupportDecision, ..
             reason=DecisionKind.REVERT.value,
         )
         for support in view.supports
-        if support.support_id in revoked and not support.effective
+        if support.support_id in revoked and not support.effective and not support.erased
     )

@@ -97,7 +97,7 @@ class AdoptEvidence:
             adopting = _Adopting(caller, request, verified, slot, ids)
             return adopting.adopted(transaction)
 
-        bands = text_bands(decide_text_form(verified.text.content))
+        bands = sorted(text_bands(decide_text_form(verified.text.content)))
         texts = slot_texts(caller.team_id, verified.row.slot, name=_TEXTS, bands=bands)
         return await self.runner.run(
             caller.team_id,

@@ -4,6 +4,7 @@ isort:skip_file
 The service through which conflicts are read and reviewed."""
 
 from collections import abc as _abc
+from corrigenda.conflict.v1 import auto_resolution_pb2 as _auto_resolution_pb2
 from corrigenda.conflict.v1 import case_explanation_pb2 as _case_explanation_pb2
 from corrigenda.conflict.v1 import competing_facts_pb2 as _competing_facts_pb2
 from corrigenda.conflict.v1 import conflict_case_pb2 as _conflict_case_pb2
@@ -672,6 +673,101 @@ class RevertResolutionResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RevertResolutionResponse: _TypeAlias = RevertResolutionResponse  # noqa: Y015
+
+@_typing.final
+class AutoResolveRequest(_message.Message):
+    """Lets the judge look at the caller's questions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    MINIMUM_AGE_SECONDS_FIELD_NUMBER: _builtins.int
+    QUIET_PERIOD_SECONDS_FIELD_NUMBER: _builtins.int
+    idempotency_key: _builtins.str
+    """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
+    dry_run: _builtins.bool
+    """Whether only to tell what would happen: the judge is asked, and nothing is stored. Default: no."""
+    limit: _builtins.int
+    """Most questions of this run, 1..200. Default: 50."""
+    minimum_age_seconds: _builtins.int
+    """How old both sides are before a verdict ends one of them, 0..2592000 seconds. Default: 3600."""
+    quiet_period_seconds: _builtins.int
+    """After how long a judge that was not sure is asked about the same version of a question again, 0..2592000 seconds.
+    Default: 86400.
+    """
+    def __init__(
+        self,
+        *,
+        idempotency_key: _builtins.str = ...,
+        dry_run: _builtins.bool = ...,
+        limit: _builtins.int | None = ...,
+        minimum_age_seconds: _builtins.int | None = ...,
+        quiet_period_seconds: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "_minimum_age_seconds", b"_minimum_age_seconds", "_quiet_period_seconds", b"_quiet_period_seconds", "limit", b"limit", "minimum_age_seconds", b"minimum_age_seconds", "quiet_period_seconds", b"quiet_period_seconds"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "_minimum_age_seconds", b"_minimum_age_seconds", "_quiet_period_seconds", b"_quiet_period_seconds", "dry_run", b"dry_run", "idempotency_key", b"idempotency_key", "limit", b"limit", "minimum_age_seconds", b"minimum_age_seconds", "quiet_period_seconds", b"quiet_period_seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__limit: _TypeAlias = _typing.Literal["limit"]  # noqa: Y015
+    _WhichOneofArgType__limit: _TypeAlias = _typing.Literal["_limit", b"_limit"]  # noqa: Y015
+    _WhichOneofReturnType__minimum_age_seconds: _TypeAlias = _typing.Literal["minimum_age_seconds"]  # noqa: Y015
+    _WhichOneofArgType__minimum_age_seconds: _TypeAlias = _typing.Literal["_minimum_age_seconds", b"_minimum_age_seconds"]  # noqa: Y015
+    _WhichOneofReturnType__quiet_period_seconds: _TypeAlias = _typing.Literal["quiet_period_seconds"]  # noqa: Y015
+    _WhichOneofArgType__quiet_period_seconds: _TypeAlias = _typing.Literal["_quiet_period_seconds", b"_quiet_period_seconds"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__limit) -> _WhichOneofReturnType__limit | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__minimum_age_seconds) -> _WhichOneofReturnType__minimum_age_seconds | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__quiet_period_seconds) -> _WhichOneofReturnType__quiet_period_seconds | None: ...
+
+Global___AutoResolveRequest: _TypeAlias = AutoResolveRequest  # noqa: Y015
+
+@_typing.final
+class AutoResolveResponse(_message.Message):
+    """One message of a run: a question, or at last the report."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DONE_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    ITEM_FIELD_NUMBER: _builtins.int
+    REPORT_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    done: _builtins.int
+    """How many questions the run has gone over, this one included."""
+    total: _builtins.int
+    """How many it goes over."""
+    revision: _builtins.int
+    """The team's latest revision that this message knows."""
+    @_builtins.property
+    def item(self) -> _auto_resolution_pb2.AutoResolvedItem:
+        """What became of a question."""
+
+    @_builtins.property
+    def report(self) -> _auto_resolution_pb2.AutoResolveReport:
+        """The end of the run."""
+
+    def __init__(
+        self,
+        *,
+        done: _builtins.int = ...,
+        total: _builtins.int = ...,
+        item: _auto_resolution_pb2.AutoResolvedItem | None = ...,
+        report: _auto_resolution_pb2.AutoResolveReport | None = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "item", b"item", "report", b"report"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["done", b"done", "event", b"event", "item", b"item", "report", b"report", "revision", b"revision", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["item", "report"]  # noqa: Y015
+    _WhichOneofArgType_event: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_event) -> _WhichOneofReturnType_event | None: ...
+
+Global___AutoResolveResponse: _TypeAlias = AutoResolveResponse  # noqa: Y015
 
 @_typing.final
 class ReviewNowRequest(_message.Message):

@@ -65,6 +65,11 @@ class ConflictServiceStub:
                 request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.RevertResolutionRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.RevertResolutionResponse.FromString,
                 _registered_method=True)
+        self.AutoResolve = channel.unary_stream(
+                '/corrigenda.conflict.v1.ConflictService/AutoResolve',
+                request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.AutoResolveRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.AutoResolveResponse.FromString,
+                _registered_method=True)
         self.ReviewNow = channel.unary_unary(
                 '/corrigenda.conflict.v1.ConflictService/ReviewNow',
                 request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ReviewNowRequest.SerializeToString,
@@ -156,6 +161,22 @@ class ConflictServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AutoResolve(self, request, context):
+        """Lets the judge look at the caller's pending questions between two statements, the oldest first, one after the other. A
+        decisive verdict is carried out like a decision of the caller, is recorded with judge, model and reason, and can be
+        reverted; any other answer is recorded and changes nothing. Three or more values, and systems of record, are for
+        people. The answer is a stream: one message per question, then the report. A question whose judge fails is skipped, and
+        a caller who hangs up loses nothing: every question is a commit of its own.
+
+        Idempotency: the same key with the same request goes over the same questions; those that were decided answer what they
+        answered then. A dry run stores nothing.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ReviewNow(self, request, context):
         """Queues a look at every live conflict of the team for the reviewer process, which applies the same thresholds and
         deadlines as in its nightly run. It can wait for the end.
@@ -220,6 +241,11 @@ def add_ConflictServiceServicer_to_server(servicer, server):
                     servicer.RevertResolution,
                     request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.RevertResolutionRequest.FromString,
                     response_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.RevertResolutionResponse.SerializeToString,
+            ),
+            'AutoResolve': grpc.unary_stream_rpc_method_handler(
+                    servicer.AutoResolve,
+                    request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.AutoResolveRequest.FromString,
+                    response_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.AutoResolveResponse.SerializeToString,
             ),
             'ReviewNow': grpc.unary_unary_rpc_method_handler(
                     servicer.ReviewNow,
@@ -400,6 +426,33 @@ class ConflictService:
             '/corrigenda.conflict.v1.ConflictService/RevertResolution',
             corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.RevertResolutionRequest.SerializeToString,
             corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.RevertResolutionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AutoResolve(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/corrigenda.conflict.v1.ConflictService/AutoResolve',
+            corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.AutoResolveRequest.SerializeToString,
+            corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.AutoResolveResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -62,6 +62,18 @@ class ConflictServiceStub:
     Reasons: INVALID_FIELD, TOO_LARGE, NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, CONTENTION, REVERT_BLOCKED,
     and those that every call can have.
     """
+    AutoResolve: _aio.UnaryStreamMultiCallable[_conflict_service_pb2.AutoResolveRequest, _conflict_service_pb2.AutoResolveResponse]
+    """Lets the judge look at the caller's pending questions between two statements, the oldest first, one after the other. A
+    decisive verdict is carried out like a decision of the caller, is recorded with judge, model and reason, and can be
+    reverted; any other answer is recorded and changes nothing. Three or more values, and systems of record, are for
+    people. The answer is a stream: one message per question, then the report. A question whose judge fails is skipped, and
+    a caller who hangs up loses nothing: every question is a commit of its own.
+
+    Idempotency: the same key with the same request goes over the same questions; those that were decided answer what they
+    answered then. A dry run stores nothing.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every call can have.
+    """
     ReviewNow: _aio.UnaryUnaryMultiCallable[_conflict_service_pb2.ReviewNowRequest, _conflict_service_pb2.ReviewNowResponse]
     """Queues a look at every live conflict of the team for the reviewer process, which applies the same thresholds and
     deadlines as in its nightly run. It can wait for the end.
@@ -166,6 +178,24 @@ class ConflictServiceServicer(metaclass=_abc_1.ABCMeta):
 
         Reasons: INVALID_FIELD, TOO_LARGE, NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, CONTENTION, REVERT_BLOCKED,
         and those that every call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def AutoResolve(
+        self,
+        request: _conflict_service_pb2.AutoResolveRequest,
+        context: _aio.ServicerContext[_conflict_service_pb2.AutoResolveRequest, _abc.AsyncIterator[_conflict_service_pb2.AutoResolveResponse]],
+    ) -> _abc.AsyncIterator[_conflict_service_pb2.AutoResolveResponse]:
+        """Lets the judge look at the caller's pending questions between two statements, the oldest first, one after the other. A
+        decisive verdict is carried out like a decision of the caller, is recorded with judge, model and reason, and can be
+        reverted; any other answer is recorded and changes nothing. Three or more values, and systems of record, are for
+        people. The answer is a stream: one message per question, then the report. A question whose judge fails is skipped, and
+        a caller who hangs up loses nothing: every question is a commit of its own.
+
+        Idempotency: the same key with the same request goes over the same questions; those that were decided answer what they
+        answered then. A dry run stores nothing.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every call can have.
         """
 
     @_abc_1.abstractmethod
