@@ -20,10 +20,7 @@ from corrigenda_ingest.requests import evidence_of, forgetting_of, placement_dec
 from corrigenda_ingest.responses import PlacementMessages
 from corrigenda_ingest.stream_messages import StreamResponses, arrivals
 from corrigenda_ingest.use_cases.adopt_evidence import AdoptEvidence
-<<<<<<< HEAD
-=======
 from corrigenda_ingest.use_cases.erase_evidence import EraseEvidence
->>>>>>> ingest
 from corrigenda_ingest.use_cases.forget import Forget
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
 from corrigenda_ingest.use_cases.keys import Keys
