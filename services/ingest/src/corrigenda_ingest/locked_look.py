@@ -16,7 +16,7 @@ from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.slot_store import CaseRowVersions
 from corrigenda_core.persistence.team_clock import ClockReading
 
-from corrigenda_ingest.computing import computed
+from corrigenda_ingest.computing import SLOT_AS_CODE_POINTS, computed
 from corrigenda_ingest.outside import FoundOutside
 from corrigenda_ingest.planning import SubmissionPlanner
 from corrigenda_ingest.slot_look import SlotLook, looks_of
@@ -83,6 +83,7 @@ class LockedLook:
         views |= await load_slots(sight.fetch_all, self._caller.team_id, beside, versions)
         texts = {look.slot: look.texts(answers) for look in looks}
         compared = sum(len(text) for of_slot in texts.values() for _, text in of_slot)
+        compared += SLOT_AS_CODE_POINTS * len(beside)
         planned = await computed(compared, lambda: planner.planned(views, texts))
         for look in looks:
             look.load_versions(answers, versions)

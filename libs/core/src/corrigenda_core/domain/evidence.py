@@ -49,7 +49,8 @@ class StartWindow:
 class Support:
     """One link relationship <- fragment, with what counting witnesses needs to know of the fragment.
 
-    ``authority`` is the granted one. ``effective`` is the state after its last decision and its fragment's state.
+    ``authority`` is the granted one. ``effective`` is the state after its last decision and its fragment's state; a
+    ``retired`` one stands on a fragment that supports nothing any more, so that nothing switches it on again.
     ``relationship_id`` and ``statement_id`` are ``None`` in a replayed snapshot that does not carry them.
     """
 
@@ -59,6 +60,7 @@ class Support:
     recorded_at: Instant
     authority: Authority
     effective: bool = True
+    retired: bool = False
     source_group: str | None = None
     source_key: str | None = None
     inherited_labels: tuple[str, ...] = ()
