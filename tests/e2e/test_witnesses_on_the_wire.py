@@ -27,8 +27,8 @@ Say = Callable[..., Awaitable[placement_pb2.Placement]]
 
 REPEATS = examples(fast=5, full=250)
 CLAIM = (
-    "the log of the build of the first week of May, read aloud to the whole team on the Monday after it, and kept in the"
-    " archive of the year: production deploys from main"
+    "the log of the build of the first week of May, read aloud to the whole team on the Monday after it, and kept in"
+    " the archive of the year: production deploys from main"
 )
 ACTIVE = relationship_pb2.RELATIONSHIP_STATUS_ACTIVE
 
