@@ -32,7 +32,13 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     drop_functions_of(op, "corrigenda_search", "search_text(text[], timestamptz, timestamptz, integer)")
-    drop_functions_of(op, "corrigenda_definer", "stale_teams(integer)")
+    drop_functions_of(
+        op,
+        "corrigenda_definer",
+        "stale_teams(integer)",
+        "teams_in_other_spaces(text, boolean, integer)",
+        "sample_document(text)",
+    )
     op.execute("DROP FUNCTION edges_of_fragment(uuid, uuid, timestamptz, timestamptz)")
     for table in SEARCHED:
         op.execute(f"DROP POLICY search_matches ON {table}")

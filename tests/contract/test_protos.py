@@ -106,9 +106,15 @@ def test_rights_of_a_method_are_those_of_the_table(method: MethodDescriptor) -> 
     assert declared.any_of == frozenset().union(*(right.any_of for right in rights))
 
 
+def submitted_by(method: MethodDescriptor) -> Descriptor:
+    """What a call submits: its request, or what each message of a stream has inside."""
+    nested = method.input_type.fields_by_name.get("submission") if method.client_streaming else None
+    return method.input_type if nested is None else nested.message_type
+
+
 @EVERY_METHOD
 def test_a_method_has_an_idempotency_key_exactly_if_it_mutates(method: MethodDescriptor) -> None:
-    key = method.input_type.fields_by_name.get("idempotency_key")
+    key = submitted_by(method).fields_by_name.get("idempotency_key")
     assert access_of(method).mutates is (key is not None)
     if key is not None:
         rules = rules_of(key)
@@ -154,8 +160,10 @@ def test_tools_are_those_of_the_contract() -> None:
         "ListConflicts": "list_conflicts",
         "GetConflict": "get_conflict",
         "ExplainConflict": "explain_conflict",
+        "GetCompetingFacts": "get_competing_facts",
         "ResolveConflict": "resolve_conflict",
         "RevertResolution": "revert_resolution",
+        "AutoResolve": "auto_resolve_conflicts",
         "Forget": "forget",
         "ListReviewItems": "list_review_items",
         "Recall": "recall_memory",

@@ -2,10 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import psycopg
 import pytest
@@ -14,8 +14,15 @@ from corrigenda.ingest.v1 import ingest_service_pb2
 from corrigenda_cli.demonstration_team import make_team, prepare
 from corrigenda_cli.local_secrets import DATABASE_ROLES, LocalSecrets, write_private
 from corrigenda_cli.stack import PROCESSES, Stack
+from corrigenda_conflict.reviewer.look import Look
+from corrigenda_core.domain.ids import TeamId
+from corrigenda_core.domain.snapshots import Outcome
+from corrigenda_core.persistence.database import Database
+from corrigenda_core.persistence.review_store import ReviewStore
+from corrigenda_core.persistence.transaction import TransactionRunner
 from corrigenda_core.rpc.client import Client, Endpoints
 from corrigenda_core.rpc.convert import timestamp_of
+from corrigenda_core.serving import new_ids
 from corrigenda_core.testing.postgres import ROLE_PASSWORD, PostgresCluster
 
 Request = Callable[..., ingest_service_pb2.RememberRequest]
@@ -111,3 +118,21 @@ def rows_of(without_workers: Stack) -> Callable[[str], Rows]:
             return found
 
     return read
+
+
+Review = Callable[[str], Awaitable[list[Outcome]]]
+
+
+@pytest.fixture
+async def review(without_workers: Stack) -> AsyncIterator[Review]:
+    """Looks at every due case of a team, as the reviewer's role; the outcomes in the order of the looks."""
+    async with Database(without_workers.url("corrigenda_reviewer")) as database:
+        store = ReviewStore(database, lease_seconds=60.0)
+        look = Look(runner=TransactionRunner(database), new_ids=new_ids)
+
+        async def run(team_id: str) -> list[Outcome]:
+            team = await store.team_now(TeamId(team_id))
+            claimed = await store.claim_cases(team, night=date(2026, 1, 10), batch=100)
+            return [(await look.at(team, claim, claimed.rows[claim.conflict_id])).outcome for claim in claimed.claims]
+
+        yield run

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from datetime import date
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import psycopg
 import pytest
 from corrigenda_cli.stack import Stack
-from corrigenda_conflict.reviewer.look import Look
-from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.domain.snapshots import Outcome
-from corrigenda_core.persistence.database import Database
-from corrigenda_core.persistence.review_store import ReviewStore
 from corrigenda_core.persistence.roles import ROLES
-from corrigenda_core.persistence.transaction import TransactionRunner
-from corrigenda_core.serving import new_ids
 
 pytestmark = pytest.mark.database
 
@@ -37,21 +30,6 @@ RECORDS = {
     "team_clock",
     "transitions",
 }
-
-
-@pytest.fixture
-async def review(without_workers: Stack) -> AsyncIterator[Review]:
-    """Looks at every due case of a team, as the reviewer's role; the outcomes in the order of the looks."""
-    async with Database(without_workers.url("corrigenda_reviewer")) as database:
-        store = ReviewStore(database, lease_seconds=60.0)
-        look = Look(runner=TransactionRunner(database), new_ids=new_ids)
-
-        async def run(team_id: str) -> list[Outcome]:
-            team = await store.team_now(TeamId(team_id))
-            claimed = await store.claim_cases(team, night=date(2026, 1, 10), batch=100)
-            return [(await look.at(team, claim, claimed.rows[claim.conflict_id])).outcome for claim in claimed.claims]
-
-        yield run
 
 
 def events(rows: Rows, conflict_id: str) -> list[tuple[str, str, int]]:

@@ -26,6 +26,7 @@ from corrigenda_core.ports.failpoints import Failpoint
 from corrigenda_core.rpc.client import Client, Endpoints
 from corrigenda_core.rpc.convert import timestamp_of
 from corrigenda_core.serving import new_ids, now
+from corrigenda_core.testing.effort import is_full_tier
 from corrigenda_core.testing.failpoints import VARIABLE
 from corrigenda_core.testing.postgres import ROLE_PASSWORD, PostgresCluster
 
@@ -172,6 +173,52 @@ async def test_a_killed_service_loses_and_doubles_nothing(
         first = await client.ingest.Remember(request)
         assert await client.ingest.Remember(request) == first
     assert count(ingest, ingests, team_id) == 2
+    assert ledger_verifies(ingest, team_id)
+
+
+@pytest.mark.rule("R5.1", "R8.1")
+@pytest.mark.parametrize("failpoint", list(Failpoint) if is_full_tier() else [Failpoint.AFTER_COMMIT_BEFORE_REPLY])
+async def test_a_stream_that_is_cut_and_resumed_stores_each_submission_exactly_once(
+    ingest: Stack, deploys_from: Request, failpoint: Failpoint
+) -> None:
+    team_id, _, (writer,) = await team_of(ingest, deploys_from, 1)
+    requests = []
+    for number in range(40):
+        requests.append(deploys_from(f"service-{number} deploys from main", "main", key=f"bulk {number}"))
+        requests[-1].proposal.entities[0].name = f"service-{number}"
+
+    async def sent(client: Client, answers: list[ingest_service_pb2.RememberStreamResponse]) -> None:
+        async def wanted() -> AsyncIterator[ingest_service_pb2.RememberStreamRequest]:
+            for request in requests[len(answers) :]:
+                yield ingest_service_pb2.RememberStreamRequest(submission=request)
+
+        async for answer in client.ingest.RememberStream(wanted()):
+            answers.append(answer)
+
+    answers: list[ingest_service_pb2.RememberStreamResponse] = []
+    await ingest.children["ingest"].stop()
+    # The first commit makes the branch known and goes alone, so the second one has many submissions.
+    await ingest.start_process("ingest", {VARIABLE: f"{failpoint}=kill@2"})
+    try:
+        async with client_of(ingest, writer) as client:
+            with pytest.raises(grpc.aio.AioRpcError) as lost:
+                await sent(client, answers)
+            assert lost.value.code() is grpc.StatusCode.UNAVAILABLE
+        assert await end_of(ingest, "ingest") == -signal.SIGKILL
+    finally:
+        await ingest.children["ingest"].stop()
+        await ingest.start_process("ingest")
+    assert 0 < len(answers) < len(requests)
+    stored = count(ingest, "SELECT count(*) FROM ingests WHERE team_id = %s", team_id)
+    assert (stored > len(answers)) is (failpoint is Failpoint.AFTER_COMMIT_BEFORE_REPLY)
+
+    async with client_of(ingest, writer) as client:
+        await sent(client, answers)
+        for request, answer in zip(requests, answers, strict=True):
+            assert answer.response.placement.ingest_id
+            assert await client.ingest.Remember(request) == answer.response
+    for table in ("ingests", "evidence_fragments", "observations", "statements", "relationships"):
+        assert count(ingest, f"SELECT count(*) FROM {table} WHERE team_id = %s", team_id) == len(requests)
     assert ledger_verifies(ingest, team_id)
 
 

@@ -427,7 +427,7 @@ async def test_it_runs_until_it_is_told_to_stop(world: World) -> None:
     assert world.waiting() == 0
 
 
-@pytest.mark.parametrize("dimensions", [383, 768])
-def test_vectors_of_another_length_are_refused_at_the_start(dimensions: int) -> None:
+@pytest.mark.parametrize("dimensions", [385, 768])
+def test_longer_vectors_than_fit_are_refused_at_the_start(dimensions: int) -> None:
     with pytest.raises(ValueError, match="384 dimensions"):
         DocumentEmbedder(HashingEmbedder(dimensions), IndexMetrics(CollectorRegistry()))

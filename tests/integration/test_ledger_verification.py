@@ -1,4 +1,4 @@
-"""Q15: whatever is changed in a team's history behind the back of the write path, the ledger tells."""
+"""Q15: whatever is changed in a team's history behind the back of the write path, the ledger tells, erasures or not."""
 
 import json
 import os
@@ -9,10 +9,13 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 from corrigenda_cli.commands.verify_ledger import add_parser
+from corrigenda_core.domain.ids import ProfileId
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.database import Database
+from corrigenda_core.persistence.erased_rows import ErasedRows, Tombstones
 from corrigenda_core.persistence.ledger import COLUMNS_OUTSIDE, OUTSIDE_THE_LEDGER, is_ledgered
 from corrigenda_core.persistence.ledger_verification import LedgerReport, verify_snapshot
+from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.transaction import Transaction, TransactionRunner
 from corrigenda_core.testing.postgres import PostgresCluster, Team, ThrowawayDatabase, add_team
 from corrigenda_core.testing.revisions import actor_of, predicate_row, write_evidence, write_predicate
@@ -25,7 +28,16 @@ pytestmark = [pytest.mark.database, pytest.mark.rule("R11.4")]
 MUTATIONS = 500 if os.environ.get("CORRIGENDA_TEST_TIER") == "full" else 60
 
 LEDGERED = [table for table in tables.metadata.sorted_tables if is_ledgered(table)]
-WRITTEN = ("ledger", "evidence_fragments", "ingests", "entities", "entity_names", "predicates_history")
+WRITTEN = (
+    "ledger",
+    "evidence_fragments",
+    "ingests",
+    "entities",
+    "entity_names",
+    "predicates_history",
+    "erasures",
+    "erased_texts",
+)
 
 Connection = psycopg.Connection[tuple[object, ...]]
 
@@ -70,7 +82,51 @@ async def told(cluster: PostgresCluster) -> AsyncIterator[tuple[ThrowawayDatabas
                 row = predicate_row("p", number + 1, unit=f"u{number}")
                 await runner.run(team.team_id, lambda tx, r=row, p=prior: write_predicate(tx, owner, r, p))
             await runner.run(team.team_id, lambda tx: write_predicate(tx, owner, predicate_row("q", 1), None))
+            await runner.run(team.team_id, lambda tx: erase_last(tx, owner), prefetch=[last_fragment(team)])
         yield database, team
+
+
+def last_fragment(team: Team) -> Query:
+    return Query(
+        name="last_fragment",
+        sql="SELECT fragment_id, content_sha256 FROM evidence_fragments WHERE team_id = %(team_id)s"
+        " AND content = 'text 3'",
+        parameters={"team_id": team.team_id},
+    )
+
+
+def erase_last(transaction: Transaction, owner: ProfileId) -> None:
+    """Erases the last text and the last name, as the use case does."""
+    (fragment,) = transaction.prefetched["last_fragment"]
+    moment = transaction.next_moment(actor_of(owner), "test_erasure")
+    stones = Tombstones(secret=b"a secret", team_id=transaction.team_id)
+    erasure_id, fragment_id = "0190a0b0-c0d0-7e00-8f00-00000000e7a5", fragment["fragment_id"]
+    transaction.insert(
+        tables.erasures,
+        {
+            "erasure_id": erasure_id,
+            "fragment_id": fragment_id,
+            "fragment_ids": [fragment_id],
+            "reason": "asked",
+            "erased_by": owner,
+        },
+    )
+    rows = ErasedRows()
+    hashed = f"\\x{stones.keyed_hash('text 3').hex()}"
+    rows.add(
+        tables.evidence_fragments,
+        [fragment_id],
+        {
+            "content": ("text 3", stones.text("text 3")),
+            "content_sha256": (bytes(fragment["content_sha256"]), hashed),
+        },
+    )
+    rows.add(
+        tables.entity_names,
+        ["0190a0b0-c0d0-7e00-8f00-000000000003", stones.text("n 3"), owner],
+        {"normal_name": ("n 3", stones.text("n 3")), "name": ("N 3", stones.text("N 3"))},
+    )
+    rows.write(transaction, erasure_id, moment)
 
 
 @pytest.fixture
@@ -87,7 +143,8 @@ def verify(connection: Connection, team: Team) -> LedgerReport:
 
 
 def columns_of(table: Table) -> list[str]:
-    outside = COLUMNS_OUTSIDE.get(table.name, frozenset())
+    # What an erasure marks in place is compared with its record.
+    outside = COLUMNS_OUTSIDE.get(table.name, frozenset()) - {"erasure_id"}
     return [column.name for column in table.columns if column.name not in outside]
 
 
@@ -167,8 +224,8 @@ def _copy_with_another_key(table: Table, row: str) -> sql.Composed:
 async def test_an_untouched_history_is_verified(told: tuple[ThrowawayDatabase, Team], connection: Connection) -> None:
     report = verify(connection, told[1])
     assert report.problems == ()
-    assert report.revisions == 13
-    assert report.rows == 4 * 2 + 4 * 2 + 5
+    assert report.revisions == 14
+    assert report.rows == 4 * 2 + 4 * 2 + 5 + 1 + 4
 
 
 async def test_every_tampering_is_found(told: tuple[ThrowawayDatabase, Team], connection: Connection) -> None:
@@ -198,9 +255,9 @@ async def test_every_tampering_is_found(told: tuple[ThrowawayDatabase, Team], co
     [
         ("UPDATE ledger SET change_kind = 'other' WHERE revision = 3", "entry_hash"),
         ("DELETE FROM ledger WHERE revision = 3", "revision_gap"),
-        ("DELETE FROM ledger WHERE revision = 13", "head"),
+        ("DELETE FROM ledger WHERE revision = 14", "head"),
         ("UPDATE ledger SET prior_hash = sha256('x') WHERE revision = 3", "chain_broken"),
-        ("UPDATE team_clock SET revision = 12", "head"),
+        ("UPDATE team_clock SET revision = 13", "head"),
         ("UPDATE team_clock SET closed_at = '-infinity'", "closed_at"),
         ("DELETE FROM team_clock", "clock_missing"),
         ("UPDATE evidence_fragments SET revision = 99 WHERE content = 'text 0'", "rows_without_entry"),
@@ -210,6 +267,9 @@ async def test_every_tampering_is_found(told: tuple[ThrowawayDatabase, Team], co
         ("UPDATE predicates SET unit = 'another'", "row_differs"),
         ("UPDATE predicates SET predicate = 'r' WHERE predicate = 'q'", "row_without_history"),
         ("DELETE FROM predicates_history WHERE version = 2", "version_gap"),
+        ("UPDATE entity_names SET name = 'N 3' WHERE name LIKE 'erased:%'", "tombstone"),
+        ("UPDATE evidence_fragments SET erasure_id = gen_random_uuid() WHERE content = 'text 1'", "erasure"),
+        ("DELETE FROM erased_texts", "change_hash"),
     ],
 )
 async def test_each_kind_of_problem_has_its_name(
@@ -270,11 +330,11 @@ async def test_the_command_tells_by_its_exit_status(
     database, team = told
     url = ["--database-url", database.url("corrigenda_auditor")]
     assert run_command(*url) == 0
-    assert f"team {team.team_id}: verified; revision 13" in capsys.readouterr().out
+    assert f"team {team.team_id}: verified; revision 14" in capsys.readouterr().out
     assert run_command("--json", "--team", team.team_id, *url) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["verified"] is True
-    assert [(entry["team_id"], entry["revisions"]) for entry in printed["teams"]] == [(team.team_id, 13)]
+    assert [(entry["team_id"], entry["revisions"]) for entry in printed["teams"]] == [(team.team_id, 14)]
     assert run_command("--team", "0190a0b0-c0d0-7e00-8f00-000000000000", *url) == 1
     assert "the team has no clock" in capsys.readouterr().out
     assert run_command("--database-url", database.url("corrigenda_ingest")) == 2

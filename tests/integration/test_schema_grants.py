@@ -34,7 +34,7 @@ EVERY_SERVICE = {"alembic_version", "team_clock", "teams"}
 SELECT = {
     "corrigenda_ingest": EVERY_SERVICE
     | KNOWLEDGE
-    | {"alerts", "api_keys", "evidence_occurrences", "idempotency_records", "ingests", "text_bands"},
+    | named("alerts api_keys erased_texts erasures evidence_occurrences idempotency_records ingests text_bands"),
     "corrigenda_conflict": EVERY_SERVICE | KNOWLEDGE | {"alerts", "idempotency_records", "review_runs"},
     "corrigenda_reviewer": EVERY_SERVICE
     | named(
@@ -47,6 +47,7 @@ SELECT = {
     | KNOWLEDGE
     | {"evidence_occurrences", "search_documents", "search_refresh_intents"},
     "corrigenda_indexer": EVERY_SERVICE | {"evidence_fragments", "search_documents", "search_refresh_intents"},
+    "corrigenda_eraser": {"erased_texts", "erasures"},
     "corrigenda_backup": EVERYTHING,
     "corrigenda_auditor": EVERYTHING,
 }
@@ -54,7 +55,7 @@ SELECT = {
 INSERT = {
     "corrigenda_ingest": named(
         "api_keys carriages case_events case_lease case_members case_positions conflict_cases cross_references "
-        "decisions entities entity_contexts entity_names evidence_fragments evidence_occurrences "
+        "decisions entities entity_contexts entity_names erased_texts erasures evidence_fragments evidence_occurrences "
         "fragment_retirements idempotency_records ingests ledger observation_bindings observations "
         "predicate_aliases predicates profiles reference_decisions relationships review_items search_refresh_intents "
         "source_states sources "
@@ -69,6 +70,7 @@ INSERT = {
         "alerts case_evaluations case_events ledger review_reservations review_runs search_refresh_intents transitions"
     ),
     "corrigenda_indexer": {"search_documents"},
+    "corrigenda_eraser": {"search_documents"},
 }
 
 CLOCK = "closed_at ledger_head revision"
@@ -130,6 +132,32 @@ UPDATE = {
     ("corrigenda_indexer", "search_documents"): ("embedding embedding_space lexemes recorded_from recorded_to version"),
     ("corrigenda_indexer", "search_refresh_intents"): "consumed_at",
     ("corrigenda_definer", "team_clock"): "closed_at",
+    # Texts, and nothing but texts.
+    ("corrigenda_eraser", "case_evaluations"): "decision snapshot",
+    ("corrigenda_eraser", "case_positions"): "position_key",
+    ("corrigenda_eraser", "case_positions_history"): "position_key",
+    ("corrigenda_eraser", "conflict_cases"): "object_key scope",
+    ("corrigenda_eraser", "conflict_cases_history"): "object_key scope",
+    ("corrigenda_eraser", "decisions"): "details reason",
+    ("corrigenda_eraser", "entity_contexts"): "context_value",
+    ("corrigenda_eraser", "entity_names"): "name normal_name",
+    ("corrigenda_eraser", "evidence_fragments"): "content content_sha256 erasure_id metadata normal_sha256",
+    ("corrigenda_eraser", "evidence_occurrences"): "metadata",
+    ("corrigenda_eraser", "idempotency_records"): "response",
+    ("corrigenda_eraser", "ingests"): "result",
+    ("corrigenda_eraser", "observations"): (
+        "comment mentions object_phrase object_ref predicate_phrase proposal_id scope "
+        "subject_phrase subject_ref value_canonical value_display"
+    ),
+    ("corrigenda_eraser", "relationships"): "object_key scope value_canonical value_display",
+    ("corrigenda_eraser", "relationships_history"): "object_key scope value_canonical value_display",
+    ("corrigenda_eraser", "review_items"): "details scope",
+    ("corrigenda_eraser", "review_items_history"): "details scope",
+    ("corrigenda_eraser", "search_documents"): "embedding embedding_space lexemes version",
+    ("corrigenda_eraser", "statements"): "object_key scope value_canonical value_display",
+    ("corrigenda_eraser", "timeline_decisions"): "closing_object_key",
+    ("corrigenda_eraser", "transitions"): "closing_object_key",
+    ("corrigenda_eraser", "verification_events"): "reason",
 }
 
 SELECT_COLUMNS = {
@@ -144,9 +172,42 @@ SELECT_COLUMNS = {
     ("corrigenda_definer", "case_lease"): "lease_expires_at next_review_at on_driven_clock team_id",
     ("corrigenda_definer", "conflict_cases"): "opened_at status team_id",
     ("corrigenda_definer", "review_runs"): "lease_expires_at requested_at status team_id",
+    ("corrigenda_definer", "search_documents"): "embedding_space fragment_id team_id",
     ("corrigenda_definer", "search_refresh_intents"): "consumed_at recorded_at revision team_id",
     ("corrigenda_definer", "team_clock"): "closed_at team_id",
     ("corrigenda_definer", "teams"): "clock_mode driven_now team_id",
+    ("corrigenda_eraser", "case_evaluations"): "decision evaluation_id snapshot team_id",
+    ("corrigenda_eraser", "case_positions"): "conflict_id position_id position_key team_id",
+    ("corrigenda_eraser", "case_positions_history"): "conflict_id position_id position_key team_id version",
+    ("corrigenda_eraser", "conflict_cases"): "conflict_id object_key scope team_id",
+    ("corrigenda_eraser", "conflict_cases_history"): "conflict_id object_key revision scope team_id",
+    ("corrigenda_eraser", "decisions"): "decision_id details reason team_id",
+    ("corrigenda_eraser", "entity_contexts"): "context_key context_value entity_id team_id",
+    ("corrigenda_eraser", "entity_names"): "entity_id given_by name normal_name team_id",
+    ("corrigenda_eraser", "evidence_fragments"): (
+        "content content_sha256 erasure_id fragment_id metadata normal_sha256 recorded_at team_id"
+    ),
+    ("corrigenda_eraser", "evidence_occurrences"): "metadata occurrence_id team_id",
+    ("corrigenda_eraser", "idempotency_records"): "idempotency_key profile_id response team_id",
+    ("corrigenda_eraser", "ingests"): "ingest_id result team_id",
+    ("corrigenda_eraser", "observations"): (
+        "comment mentions object_phrase object_ref observation_id predicate_phrase proposal_id scope "
+        "subject_phrase subject_ref team_id value_canonical value_display"
+    ),
+    ("corrigenda_eraser", "relationships"): "object_key relationship_id scope team_id value_canonical value_display",
+    ("corrigenda_eraser", "relationships_history"): (
+        "object_key relationship_id scope team_id value_canonical value_display version"
+    ),
+    ("corrigenda_eraser", "review_items"): "details item_id scope team_id",
+    ("corrigenda_eraser", "review_items_history"): "details item_id scope team_id version",
+    ("corrigenda_eraser", "search_documents"): "fragment_id team_id version",
+    ("corrigenda_eraser", "statements"): (
+        "object_key revision scope statement_id team_id value_canonical value_display"
+    ),
+    ("corrigenda_eraser", "timeline_decisions"): "closing_object_key decision_id entry team_id",
+    ("corrigenda_eraser", "transitions"): "closing_object_key team_id transition_id",
+    ("corrigenda_eraser", "verification_events"): "reason team_id verification_id",
+    ("corrigenda_eraser", "text_bands"): "fragment_id team_id",
     ("corrigenda_search", "carriages"): "recorded_at relationship_id revision statement_id team_id",
     ("corrigenda_search", "case_members"): "conflict_id position_id relationship_id team_id",
     ("corrigenda_search", "case_members_history"): (
@@ -168,10 +229,14 @@ EXECUTE = {
     "authenticate": SERVERS,
     "close_instant": SERVERS,
     "due_teams": {"corrigenda_reviewer"},
+    "erase_texts": {"corrigenda_ingest"},
+    "is_recorded_erasure": {"corrigenda_eraser"},
     "edges_of_fragment": {"corrigenda_recall", "corrigenda_search"},
     "review_gauges": {"corrigenda_reviewer"},
     "stale_teams": {"corrigenda_indexer"},
+    "sample_document": {"corrigenda_indexer", "corrigenda_recall"},
     "search_text": {"corrigenda_recall"},
+    "teams_in_other_spaces": {"corrigenda_indexer"},
     "team_lexemes": {"corrigenda_indexer", "corrigenda_search"},
 }
 
@@ -191,6 +256,8 @@ def test_rights_on_tables_are_the_listed_ones(sample: SampleTeam) -> None:
     expected = {
         *((role, table, "SELECT", False) for role, tables in SELECT.items() for table in tables),
         *((role, table, "INSERT", False) for role, tables in INSERT.items() for table in tables),
+        # What finds an erased text is made from it, and nothing stands in its place.
+        ("corrigenda_eraser", "text_bands", "DELETE", False),
     }
     assert set(rows) == expected
 
@@ -232,8 +299,11 @@ def test_definer_functions_are_the_listed_ones_and_choose_their_names_themselves
         "due_teams": "corrigenda_definer",
         "move_leases_to_real_time": "corrigenda_migrator",
         "review_gauges": "corrigenda_definer",
+        "sample_document": "corrigenda_definer",
         "stale_teams": "corrigenda_definer",
+        "teams_in_other_spaces": "corrigenda_definer",
         "search_text": "corrigenda_search",
+        "erase_texts": "corrigenda_eraser",
         **{f"keep_{table}_history": "corrigenda_migrator" for table in versioned},
     }
     # pg_temp last: a caller's temporary table never stands in for one of ours.

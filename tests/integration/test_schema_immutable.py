@@ -23,6 +23,8 @@ IMMUTABLE = {
     "entities",
     "entity_contexts",
     "entity_names",
+    "erased_texts",
+    "erasures",
     "evidence_fragments",
     "evidence_occurrences",
     "fragment_retirements",

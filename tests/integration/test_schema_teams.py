@@ -21,7 +21,9 @@ BOUND_ROLES = [role.name for role in ROLES if not role.bypasses_teams]
 ACROSS_TEAMS = {
     ("corrigenda_definer", "api_keys"),
     ("corrigenda_definer", "case_lease"),
+    ("corrigenda_definer", "conflict_cases"),
     ("corrigenda_definer", "review_runs"),
+    ("corrigenda_definer", "search_documents"),
     ("corrigenda_definer", "search_refresh_intents"),
     ("corrigenda_definer", "team_clock"),
     ("corrigenda_definer", "teams"),
@@ -139,5 +141,6 @@ def test_no_service_role_can_step_around_the_policy(two_teams: tuple[SampleTeam,
     ).fetchall()
     assert set(members) == {
         ("corrigenda_definer", "corrigenda_migrator"),
+        ("corrigenda_eraser", "corrigenda_migrator"),
         ("corrigenda_search", "corrigenda_migrator"),
     }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 
 import pytest
 from corrigenda_core.domain.actors import Actor, ActorKind
 from corrigenda_core.domain.cases import CaseKind, SetKey
-from corrigenda_core.domain.ids import DecisionId, EntityId, ItemId, PredicateKey
+from corrigenda_core.domain.forgetting import EndRow
+from corrigenda_core.domain.ids import DecisionId, EntityId, ItemId, PredicateKey, RelationshipId
 from corrigenda_core.domain.objects import EntityObject, Object, Slot, ValueObject, ValueType, object_of_key
 from corrigenda_core.domain.resolutions import DecisionKind, DecisionRecord
 from corrigenda_core.domain.team import TeamPolicy
@@ -29,6 +31,7 @@ def decided(kind: DecisionKind, **more: object) -> DecisionRecord:
         (lambda: TeamPolicy(review_start_minute=-1), "review_start_minute must be 0..1439"),
         (lambda: TeamPolicy(review_start_minute=1440), "review_start_minute must be 0..1439"),
         (lambda: CitedSpan(evidence_index=-1, span=TextSpan(start=0, end=1)), "evidence_index is not negative"),
+        (lambda: EndRow(row_id=RelationshipId("r"), at=datetime(2026, 3, 1)), "aware instant"),  # noqa: DTZ001
         (lambda: decided(DecisionKind.KEEP_NEW, item_id=ItemId("i")), "an item at a version"),
         (lambda: decided(DecisionKind.KEEP_NEW, item_version=1), "an item at a version"),
         (lambda: decided(DecisionKind.REVERT), "names the decision that it takes back"),

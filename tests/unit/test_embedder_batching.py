@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -30,7 +31,7 @@ class LengthModel:
         return [np.array([len(text)], dtype=np.float32) for text in texts]
 
 
-def embedder_over(load: Callable[[], VectorModel], **limits: int) -> BatchingEmbedder:
+def embedder_over(load: Callable[[], VectorModel], **limits: float) -> BatchingEmbedder:
     return BatchingEmbedder(load, space="length/1", dimensions=1, **limits)
 
 
@@ -173,3 +174,33 @@ def test_one_embedder_serves_several_event_loops() -> None:
     assert asyncio.run(lengths(embedder, "a")) == [1.0]
     assert asyncio.run(lengths(embedder, "bb")) == [2.0]
     asyncio.run(embedder.close())
+
+
+async def test_an_idle_model_is_dropped_and_loaded_again() -> None:
+    dropped = threading.Event()
+    loads = []
+
+    def load() -> LengthModel:
+        model = LengthModel()
+        weakref.finalize(model, dropped.set)
+        loads.append(1)
+        return model
+
+    embedder = embedder_over(load, idle_seconds=0.01, max_cached_texts=0)
+    assert await lengths(embedder, "xx") == [2.0]
+    assert await asyncio.to_thread(dropped.wait, 10.0)
+    dropped.clear()
+    assert await lengths(embedder, "xxx") == [3.0]
+    assert len(loads) == 2
+    assert await asyncio.to_thread(dropped.wait, 10.0)
+    await embedder.close()
+
+
+async def test_a_model_in_use_is_kept() -> None:
+    start = SlowStart(LengthModel())
+    start.go.set()
+    embedder = embedder_over(start, idle_seconds=3600.0, max_cached_texts=0)
+    for _ in range(3):
+        assert await lengths(embedder, "xx") == [2.0]
+    assert start.loads == 1
+    await embedder.close()

@@ -3,15 +3,17 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from corrigenda_core.config import EmbedderChoice, EmbedderSettings, VerifierSettings
 from corrigenda_core.ports.providers import Embedder, ProviderFailed
+from corrigenda_core.providers.batching import VectorModel
 from corrigenda_core.providers.embedder_hashing import HashingEmbedder
 from corrigenda_core.providers.embedder_minilm import MODEL, TOKENIZER, MiniLm, minilm_embedder
+from corrigenda_core.providers.embedder_wordllama import WEIGHTS, WordLlama, wordllama_embedder
 from corrigenda_core.providers.selection import make_embedder, make_verifier
 from corrigenda_core.providers.validation import ValidatedVerifier
 
@@ -30,8 +32,15 @@ async def minilm() -> AsyncIterator[Embedder]:
     await embedder.close()
 
 
-async def test_vectors_have_length_one_and_keep_their_order(minilm: Embedder) -> None:
-    for embedder in (minilm, HashingEmbedder()):
+@pytest.fixture(scope="module")
+async def wordllama() -> AsyncIterator[Embedder]:
+    embedder = wordllama_embedder()
+    yield embedder
+    await embedder.close()
+
+
+async def test_vectors_have_length_one_and_keep_their_order(minilm: Embedder, wordllama: Embedder) -> None:
+    for embedder in (minilm, wordllama, HashingEmbedder()):
         texts = ["production deploys from main", "", "🚀", "東京", "a" * 5000, "production deploys from main"]
         vectors = await embedder.embed(texts)
         assert (vectors.dtype, vectors.shape) == (np.float32, (len(texts), embedder.dimensions))
@@ -48,14 +57,22 @@ async def test_a_paraphrase_is_nearer_than_something_else(minilm: Embedder, text
     assert far < 0.25
 
 
-def test_a_vector_does_not_depend_on_its_batch() -> None:
-    model = MiniLm(threads=2)
+@pytest.mark.parametrize(("text", "same", "other"), PARAPHRASES)
+async def test_the_small_model_tells_a_paraphrase_too(wordllama: Embedder, text: str, same: str, other: str) -> None:
+    vectors = await wordllama.embed([text, same, other])
+    near, far = float(vectors[0] @ vectors[1]), float(vectors[0] @ vectors[2])
+    assert near > far + 0.15
+
+
+@pytest.mark.parametrize("load", [lambda: MiniLm(threads=2), WordLlama], ids=["minilm", "wordllama"])
+def test_a_vector_does_not_depend_on_its_batch(load: Callable[[], VectorModel]) -> None:
+    model = load()
     texts = [f"sentence number {n} about {'words ' * (n % 7 * 5)}" for n in range(20)]
     alone = [model.vectors([text])[0] for text in texts]
     assert np.array_equal(model.vectors(texts), alone)
 
 
-async def test_the_window_is_a_prefix(minilm: Embedder) -> None:
+async def test_the_window_is_a_prefix(minilm: Embedder, wordllama: Embedder) -> None:
     text = "production deploys from main " * 400
     vectors = await minilm.embed([text, text + "and something else entirely", text[:4000]])
     assert np.array_equal(vectors[0], vectors[1])
@@ -73,6 +90,15 @@ async def test_the_window_is_a_prefix(minilm: Embedder) -> None:
 def test_a_changed_or_missing_file_fails_loudly(files: dict[str, object]) -> None:
     with pytest.raises(ProviderFailed):
         MiniLm(**files)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [{"weights": replace(WEIGHTS, sha256="0" * 64)}, {"tokenizer": replace(WEIGHTS, path="nothing.json")}],
+)
+def test_a_changed_file_of_the_small_model_fails_loudly(files: dict[str, object]) -> None:
+    with pytest.raises(ProviderFailed):
+        WordLlama(**files)
 
 
 def test_hashing_is_the_same_in_every_process() -> None:

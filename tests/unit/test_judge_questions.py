@@ -130,6 +130,13 @@ def test_an_end_that_nobody_knows_is_not_told(validity: Interval, told: str) -> 
     assert question.others == (f"the account paid by 1 EUR (eu){told}",)
 
 
+def test_a_scope_that_nobody_named_is_not_told() -> None:
+    slot = held("gold", "silver")
+    others = [other(1, slot=Slot(subject_id=SLOT.subject_id, predicate=PredicateKey("paid_by")), validity=Interval())]
+    question = plan_judge_question(slot.view, slot.item(), texts={}, names=NAMES, others=others)
+    assert question.others == ("the account paid by 1 EUR",)
+
+
 def test_a_few_other_living_statements_are_told_in_words() -> None:
     slot = held("gold", "silver")
     others = [

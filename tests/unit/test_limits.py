@@ -46,6 +46,9 @@ AGREED = """
     metadata_key                       code_points  1  64
     metadata_value                     code_points  0  512
     stream_items_per_transaction       items        1  100
+    stream_items_waiting               items        1  200
+    stream_bytes_waiting               bytes        0  8388608
+    stream_idle                        seconds      0  180
     speakers_per_source                items        0  100
     predicates_per_source              items        0  200
     predicate_key                      code_points  1  64

@@ -159,3 +159,45 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
 $$;
 
 COMMENT ON FUNCTION stale_teams(integer) IS 'Teams whose search documents are behind, the longest waiting first.';
+
+CREATE FUNCTION teams_in_other_spaces(p_space text, p_unembedded boolean, p_limit integer) RETURNS SETOF uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    -- Less and greater, each from the index: "another one" would read every document of every team.
+    SELECT t.team_id
+    FROM public.teams AS t
+    WHERE EXISTS (
+            SELECT 1 FROM public.search_documents AS d
+            WHERE d.team_id = t.team_id AND d.embedding_space < p_space
+        )
+        OR EXISTS (
+            SELECT 1 FROM public.search_documents AS d
+            WHERE d.team_id = t.team_id AND d.embedding_space > p_space
+        )
+        OR (
+            p_unembedded
+            AND EXISTS (
+                SELECT 1 FROM public.search_documents AS d
+                WHERE d.team_id = t.team_id AND d.embedding_space IS NULL
+            )
+        )
+    ORDER BY t.team_id
+    LIMIT p_limit
+$$;
+
+COMMENT ON FUNCTION teams_in_other_spaces(text, boolean, integer) IS
+'Teams with documents that are embedded in another space, or not at all if that is asked.';
+
+CREATE FUNCTION sample_document(p_space text) RETURNS TABLE (team_id uuid, fragment_id uuid)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT t.team_id, d.fragment_id
+    FROM public.teams AS t
+    CROSS JOIN LATERAL (
+        SELECT x.fragment_id
+        FROM public.search_documents AS x
+        WHERE x.team_id = t.team_id AND x.embedding_space = p_space
+        LIMIT 1
+    ) AS d
+    LIMIT 1
+$$;
+
+COMMENT ON FUNCTION sample_document(text) IS 'Any one document of a space, whose text may be embedded anew to compare.';

@@ -9,6 +9,8 @@ GRANT SELECT ON ALL TABLES IN SCHEMA public TO corrigenda_backup, corrigenda_aud
 
 CREATE POLICY definer_polls ON search_refresh_intents FOR SELECT TO corrigenda_definer USING (true);
 GRANT SELECT (team_id, revision, recorded_at, consumed_at) ON search_refresh_intents TO corrigenda_definer;
+CREATE POLICY definer_polls ON search_documents FOR SELECT TO corrigenda_definer USING (true);
+GRANT SELECT (team_id, fragment_id, embedding_space) ON search_documents TO corrigenda_definer;
 
 -- A policy that is simply true leaves the planner free to use the text index; search_text filters by the team itself.
 CREATE POLICY search_matches ON search_documents FOR SELECT TO corrigenda_search USING (true);
@@ -41,8 +43,14 @@ TO corrigenda_recall, corrigenda_search;
 REVOKE EXECUTE ON FUNCTION stale_teams(integer) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION search_text(text[], timestamptz, timestamptz, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION stale_teams(integer) TO corrigenda_indexer;
+REVOKE EXECUTE ON FUNCTION teams_in_other_spaces(text, boolean, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION teams_in_other_spaces(text, boolean, integer) TO corrigenda_indexer;
+REVOKE EXECUTE ON FUNCTION sample_document(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sample_document(text) TO corrigenda_indexer, corrigenda_recall;
 GRANT EXECUTE ON FUNCTION search_text(text[], timestamptz, timestamptz, integer) TO corrigenda_recall;
 GRANT CREATE ON SCHEMA public TO corrigenda_definer, corrigenda_search;
 ALTER FUNCTION stale_teams(integer) OWNER TO corrigenda_definer;
+ALTER FUNCTION teams_in_other_spaces(text, boolean, integer) OWNER TO corrigenda_definer;
+ALTER FUNCTION sample_document(text) OWNER TO corrigenda_definer;
 ALTER FUNCTION search_text(text[], timestamptz, timestamptz, integer) OWNER TO corrigenda_search;
 REVOKE CREATE ON SCHEMA public FROM corrigenda_definer, corrigenda_search;

@@ -13,6 +13,8 @@ CREATE TABLE search_documents (
     CONSTRAINT search_documents_team_id_fragment_id_fkey FOREIGN KEY(team_id, fragment_id) REFERENCES evidence_fragments (team_id, fragment_id)
 );
 
+CREATE INDEX search_documents_embedding_space_idx ON search_documents (team_id, embedding_space);
+COMMENT ON INDEX search_documents_embedding_space_idx IS 'which spaces a team''s documents are in, when the embedding model changes';
 CREATE INDEX search_documents_lexemes_idx ON search_documents USING gin (lexemes) WITH (fastupdate = off);
 COMMENT ON INDEX search_documents_lexemes_idx IS 'search_text: lexical branch of recall';
 COMMENT ON TABLE search_documents IS 'What finds a fragment: one document per fragment, because its text never changes.';

@@ -6,6 +6,7 @@ that role's password. A service puts its settings together from the classes here
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Self
@@ -45,8 +46,9 @@ class EmbedderChoice(StrEnum):
     """The embedders to choose from."""
 
     MINILM = "minilm"
-    HASHING = "hashing"
+    WORDLLAMA = "wordllama"
     OPENAI = "openai"
+    HASHING = "hashing"
 
 
 class VerifierChoice(StrEnum):
@@ -130,6 +132,17 @@ class ServerSettings(ProcessSettings):
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedderSpec:
+    """One embedder as the settings describe it; the model's name and figures are those of a service."""
+
+    choice: EmbedderChoice
+    model: str
+    revision: str
+    dimensions: int
+    shortens: bool
+
+
 class ModelServiceSettings(BaseSettings):
     """The OpenAI-compatible service that the providers use which are set to ``openai``."""
 
@@ -184,10 +197,17 @@ class EmbedderSettings(ModelServiceSettings):
 
     embedder: EmbedderChoice = Field(
         default=EmbedderChoice.MINILM,
-        description="What turns text into vectors: minilm, openai (a service), or hashing for tests.",
+        description="What turns text into vectors: minilm, wordllama (smaller, much faster, less exact), openai (a "
+        "service), or hashing for tests.",
     )
     embedder_threads: int = Field(
         default=1, ge=1, le=2, description="Threads that the local embedding model computes with."
+    )
+    embedder_idle_seconds: float = Field(
+        default=0.0,
+        ge=0.0,
+        le=86_400.0,
+        description="After how long without a text the local model is dropped from memory, until the next. 0: never.",
     )
     embedder_model: ModelName = Field(default="", description="The model of an embedder that is set to openai.")
     embedder_revision: ModelName = Field(
@@ -209,6 +229,53 @@ class EmbedderSettings(ModelServiceSettings):
     def _names_embedder_model(self) -> Self:
         _require_model(self.embedder, self.embedder_model, "CORRIGENDA_EMBEDDER_MODEL")
         return self
+
+    @property
+    def embedder_spec(self) -> EmbedderSpec:
+        """The embedder."""
+        return EmbedderSpec(
+            choice=self.embedder,
+            model=self.embedder_model,
+            revision=self.embedder_revision,
+            dimensions=self.embedder_dimensions,
+            shortens=self.embedder_shortens,
+        )
+
+
+class PreviousEmbedderSettings(EmbedderSettings):
+    """Beside the embedder, the one before it: it serves the documents that are not made anew yet."""
+
+    previous_embedder: EmbedderChoice | None = Field(
+        default=None, description="The embedder before a change, until `corrigenda reindex` is done. Default: none."
+    )
+    previous_embedder_model: ModelName = Field(default="", description="Its model, if it was set to openai.")
+    previous_embedder_revision: ModelName = Field(default="1", description="The revision of that model.")
+    previous_embedder_dimensions: int = Field(
+        default=384, ge=1, le=384, description="The length of that model's vectors, at most 384."
+    )
+    previous_embedder_shortens: bool = Field(
+        default=False, description="Whether the service was asked to shorten its vectors to this length."
+    )
+
+    @model_validator(mode="after")
+    def _names_previous_model(self) -> Self:
+        if self.previous_embedder is not None:
+            name = "CORRIGENDA_PREVIOUS_EMBEDDER_MODEL"
+            _require_model(self.previous_embedder, self.previous_embedder_model, name)
+        return self
+
+    @property
+    def previous_embedder_spec(self) -> EmbedderSpec | None:
+        """The one before it, if there is one."""
+        if self.previous_embedder is None:
+            return None
+        return EmbedderSpec(
+            choice=self.previous_embedder,
+            model=self.previous_embedder_model,
+            revision=self.previous_embedder_revision,
+            dimensions=self.previous_embedder_dimensions,
+            shortens=self.previous_embedder_shortens,
+        )
 
 
 class VerifierSettings(ModelServiceSettings):

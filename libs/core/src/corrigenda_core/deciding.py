@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from corrigenda_core.domain.actors import Actor, ActorKind, Caller
 from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.domain.ids import IdRange, ProfileId, TeamId
+from corrigenda_core.domain.ids import IdempotencyKey, IdRange, ProfileId, TeamId
 from corrigenda_core.domain.objects import Slot
 from corrigenda_core.domain.slots import PlanContext
 from corrigenda_core.domain.time import Moment
@@ -56,6 +56,7 @@ class Deciding(Generic[T, Beside]):
         slots: rows that name the slots that it is about (`slots_of`); the same inside the commit, else it is tried
             again.
         check: refuses what those rows do not allow, such as their absence.
+        key: the caller's idempotency key for the records, if it is another one than that of the stored response.
         more: what `beside` reads.
         of_slot: what `plan` reads of each slot beside its state.
         beside: writes rows of the caller's own into the first revision, and tells of them.
@@ -70,6 +71,7 @@ class Deciding(Generic[T, Beside]):
     beside: Callable[[Transaction, Moment], Beside]
     plan: Callable[[SlotState, PlanContext, Beside], Changes]
     present: Callable[[Sequence[Decided], Beside], T]
+    key: IdempotencyKey | None = None
     more: Sequence[Query] = ()
     of_slot: Callable[[Slot], Sequence[Query]] = lambda _: ()
 
@@ -122,7 +124,7 @@ class OwnerDecisions:
             if slots_of(answers[deciding.slots.name]) != slots:
                 raise Refusal(Reason.CONTENTION, "what the decision is about has changed", retry_after_seconds=0.0)
             policy = team_policy_of(*answers["team_settings"])
-            key = None if idempotency is None else idempotency.key
+            key = deciding.key or (idempotency.key if idempotency is not None else None)
             moment = transaction.next_moment(deciding.actor, deciding.change_kind)
             beside = deciding.beside(transaction, moment)
             decided = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +13,9 @@ from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.calls import authorization_of, current_call
 
 from corrigenda_conflict.requests import resolution_of
+from corrigenda_conflict.use_cases.auto_resolve import AutoResolve
 from corrigenda_conflict.use_cases.explain_conflict import ExplainConflict
+from corrigenda_conflict.use_cases.get_competing_facts import GetCompetingFacts
 from corrigenda_conflict.use_cases.get_conflict import GetConflict
 from corrigenda_conflict.use_cases.list_conflicts import ListConflicts
 from corrigenda_conflict.use_cases.list_review_items import ListReviewItems
@@ -32,8 +36,10 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
     list_conflicts: ListConflicts
     get_conflict: GetConflict
     explain_conflict: ExplainConflict
+    get_competing_facts: GetCompetingFacts
     resolve_conflict: ResolveConflict
     merge_sides: MergeSides
+    auto_resolve: AutoResolve
     revert_resolution: RevertResolution
     review_now: ReviewNow
     list_review_runs: ListReviewRuns
@@ -55,6 +61,12 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
         """Why a case is decided as it is."""
         return await self.explain_conflict(current_call().caller, request, _deadline())
 
+    async def GetCompetingFacts(
+        self, request: messages.GetCompetingFactsRequest, context: Any
+    ) -> messages.GetCompetingFactsResponse:
+        """What is disputed about an entity."""
+        return await self.get_competing_facts(current_call().caller, request, _deadline())
+
     async def ResolveConflict(
         self, request: messages.ResolveConflictRequest, context: Any
     ) -> messages.ResolveConflictResponse:
@@ -68,6 +80,15 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
     ) -> messages.RevertResolutionResponse:
         """Takes a decision of the caller back."""
         return await self.revert_resolution(current_call().caller, request, _deadline())
+
+    async def AutoResolve(
+        self, request: messages.AutoResolveRequest, context: Any
+    ) -> AsyncIterator[messages.AutoResolveResponse]:
+        """Lets the judge go over the caller's questions."""
+        call = current_call()
+        async with aclosing(self.auto_resolve(call.caller, request, _deadline(), call.stopping)) as answers:
+            async for message in answers:
+                yield message
 
     async def ReviewNow(self, request: messages.ReviewNowRequest, context: Any) -> messages.ReviewNowResponse:
         """Queues a run for the reviewer."""

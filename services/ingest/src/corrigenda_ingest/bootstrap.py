@@ -23,6 +23,7 @@ from corrigenda_ingest.outside import OutsideLook
 from corrigenda_ingest.proposing import Proposer
 from corrigenda_ingest.use_cases.administration import Administration
 from corrigenda_ingest.use_cases.adopt_evidence import AdoptEvidence
+from corrigenda_ingest.use_cases.erase_evidence import EraseEvidence
 from corrigenda_ingest.use_cases.forget import Forget
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
 from corrigenda_ingest.use_cases.keys import Keys
@@ -34,6 +35,8 @@ from corrigenda_ingest.use_cases.profiles import Profiles
 from corrigenda_ingest.use_cases.register_predicate import RegisterPredicate
 from corrigenda_ingest.use_cases.register_source import RegisterSource
 from corrigenda_ingest.use_cases.remember import Remember
+from corrigenda_ingest.use_cases.remember_many import RememberMany
+from corrigenda_ingest.use_cases.remember_stream import RememberStream
 from corrigenda_ingest.use_cases.resolve_placement import ResolvePlacement
 from corrigenda_ingest.use_cases.teams import Teams
 from corrigenda_ingest.verification_tokens import VerificationTokens
@@ -65,6 +68,7 @@ def bindings(
 ) -> list[ServiceBinding]:
     """What the process serves; ``authenticator`` forgets the keys that it revokes."""
     tokens = page_tokens(settings)
+    pepper = settings.key_pepper.get_secret_value().encode()
     verdicts = VerificationTokens(settings.page_token_key.get_secret_value().encode(), now=foundation.now)
     look = OutsideLook(
         reader=foundation.reader,
@@ -77,6 +81,7 @@ def bindings(
     decisions = OwnerDecisions(reader=foundation.reader, runner=foundation.runner, new_ids=foundation.new_ids)
     ingest = IngestHandlers(
         remember=Remember(look=look, runner=foundation.runner),
+        remember_stream=RememberStream(RememberMany(look=look, runner=foundation.runner)),
         preflight_remember=PreflightRemember(look=look, reader=foundation.reader, tokens=verdicts),
         get_placement=GetPlacement(reader=foundation.reader),
         adopt_evidence=AdoptEvidence(
@@ -98,13 +103,14 @@ def bindings(
         profiles=Profiles(administration=administration, reader=foundation.reader, page_tokens=tokens),
         keys=Keys(
             administration=administration,
-            pepper=settings.key_pepper.get_secret_value().encode(),
+            pepper=pepper,
             forget=authenticator.forget,
         ),
         list_keys=ListKeys(reader=foundation.reader, page_tokens=tokens, now=foundation.now),
         register_source=RegisterSource(administration=administration),
         list_sources=ListSources(reader=foundation.reader, page_tokens=tokens),
         register_predicate=RegisterPredicate(administration=administration),
+        erase_evidence=EraseEvidence(runner=foundation.runner, new_ids=foundation.new_ids, pepper=pepper),
         list_alerts=ListAlerts(reader=foundation.reader, page_tokens=tokens),
     )
     return [

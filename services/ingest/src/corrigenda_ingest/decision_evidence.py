@@ -19,9 +19,9 @@ from corrigenda_core.ports.providers import VerifierAnswer
 from corrigenda_ingest.computing import computed
 from corrigenda_ingest.planning import SubmissionPlanner
 from corrigenda_ingest.preparation import prepared_submission
-from corrigenda_ingest.requirements import require_plain_evidence
 from corrigenda_ingest.responses import PlacementMessages
 from corrigenda_ingest.slot_look import fact_queries
+from corrigenda_ingest.source_plan import require_no_revision
 from corrigenda_ingest.submission import PreparedSubmission
 from corrigenda_ingest.submission_writer import SubmissionWriter
 
@@ -59,14 +59,12 @@ class DecisionEvidence:
         """Plans the evidence on what is locked, and writes it into the decision's revision.
 
         Raises:
-            Refusal: RESOURCE_NOT_FOUND for a fragment that it says it is derived from, SOURCE_NOT_ALLOWED, and
-                INVALID_FIELD for source-revision fields.
+            Refusal: RESOURCE_NOT_FOUND for a fragment that it says it is derived from, SOURCE_NOT_ALLOWED.
             RuntimeError: if the plan was made for another moment.
         """
         if self.prepared is None or self.facts is None:
             return StoredEvidence()
         facts = self.facts.facts(transaction.prefetched)
-        require_plain_evidence(self.prepared, facts, author_id=self.caller.profile_id)
         planner = SubmissionPlanner(
             caller=self.caller,
             prepared=self.prepared,
@@ -97,4 +95,5 @@ async def prepared_evidence(caller: Caller, submission: Submission | None, ids: 
         return DecisionEvidence(caller=caller, prepared=None, facts=None, ids=ids)
     size = sum(len(item.content) for item in submission.evidence)
     prepared = await computed(size, lambda: prepared_submission(submission))
-    return DecisionEvidence(caller=caller, prepared=prepared, facts=fact_queries(caller, prepared), ids=ids)
+    require_no_revision(prepared, author_id=caller.profile_id)
+    return DecisionEvidence(caller=caller, prepared=prepared, facts=fact_queries(caller, [prepared]), ids=ids)

@@ -79,7 +79,7 @@ class DecisionWork:
 
     def fact_queries(self, question: Question) -> FactQueries:
         """The queries for everything that is named by what waits, and by what came with the decision."""
-        given = fact_queries(self.owner(question), self.prepared)
+        given = fact_queries(self.owner(question), [self.prepared])
         item = question.item
         forms = {one.predicate for one in question.observations if one.predicate is not None}
         if self.decision.action is DecisionKind.SELECT_PREDICATE:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +18,9 @@ from corrigenda_core.rpc.idempotent import idempotency_of
 from corrigenda_ingest.decision_responses import resolved_placement
 from corrigenda_ingest.requests import evidence_of, forgetting_of, placement_decision_of, submission_of
 from corrigenda_ingest.responses import PlacementMessages
+from corrigenda_ingest.stream_messages import StreamResponses, arrivals
 from corrigenda_ingest.use_cases.adopt_evidence import AdoptEvidence
+from corrigenda_ingest.use_cases.erase_evidence import EraseEvidence
 from corrigenda_ingest.use_cases.forget import Forget
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
 from corrigenda_ingest.use_cases.keys import Keys
@@ -28,6 +32,7 @@ from corrigenda_ingest.use_cases.profiles import Profiles
 from corrigenda_ingest.use_cases.register_predicate import RegisterPredicate
 from corrigenda_ingest.use_cases.register_source import RegisterSource
 from corrigenda_ingest.use_cases.remember import Remember
+from corrigenda_ingest.use_cases.remember_stream import RememberStream
 from corrigenda_ingest.use_cases.resolve_placement import ResolvePlacement
 from corrigenda_ingest.use_cases.teams import Teams
 
@@ -41,6 +46,7 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
     """`corrigenda.ingest.v1.IngestService`."""
 
     remember: Remember
+    remember_stream: RememberStream
     preflight_remember: PreflightRemember
     get_placement: GetPlacement
     resolve_placement: ResolvePlacement
@@ -59,6 +65,18 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
             deadline=_deadline(),
         )
         return committed.value
+
+    async def RememberStream(
+        self, requests: AsyncIterator[ingest.RememberStreamRequest], context: Any
+    ) -> AsyncIterator[ingest.RememberStreamResponse]:
+        """Remembers what arrives, and answers each submission in its order."""
+        call, responses = current_call(), StreamResponses(current_call())
+        answers = self.remember_stream(
+            call.caller, arrivals(call.caller, requests), stopping=call.stopping, deadline=_deadline()
+        )
+        async with aclosing(answers) as answering:
+            async for answered in answering:
+                yield responses.response(answered)
 
     async def PreflightRemember(
         self, request: ingest.PreflightRememberRequest, context: Any
@@ -113,6 +131,7 @@ class AdminHandlers(admin_service_pb2_grpc.AdminServiceServicer):
     register_source: RegisterSource
     list_sources: ListSources
     register_predicate: RegisterPredicate
+    erase_evidence: EraseEvidence
     list_alerts: ListAlerts
 
     async def GetTeam(self, request: admin.GetTeamRequest, context: Any) -> admin.GetTeamResponse:
@@ -170,6 +189,10 @@ class AdminHandlers(admin_service_pb2_grpc.AdminServiceServicer):
     async def OpenTeam(self, request: admin.OpenTeamRequest, context: Any) -> admin.OpenTeamResponse:
         """Opens the team for good."""
         return (await self.teams.open(current_call().caller, request, _deadline())).value
+
+    async def EraseEvidence(self, request: admin.EraseEvidenceRequest, context: Any) -> admin.EraseEvidenceResponse:
+        """Erases a text for good."""
+        return (await self.erase_evidence(current_call().caller, request, _deadline())).value
 
     async def ListAlerts(self, request: admin.ListAlertsRequest, context: Any) -> admin.ListAlertsResponse:
         """A page of alerts."""

@@ -1,4 +1,4 @@
-"""What is found out about a submission before its commit: what it names, and what the verifier says of its texts.
+"""What is found out about submissions before their commit: what they name, and what the verifier says of their texts.
 
 Nothing is locked here and nothing is written: a verifier may take seconds. What the facts say is decided again, and
 compared, by whoever plans on what is locked.
@@ -6,20 +6,24 @@ compared, by whoever plans on what is locked.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from corrigenda_core.domain.actors import Caller
-from corrigenda_core.domain.ids import IdempotencyKey, IdRange, IngestId, PredicateKey
+from corrigenda_core.domain.errors import Refusal
+from corrigenda_core.domain.ids import IdRange, IngestId, PredicateKey
 from corrigenda_core.domain.submissions import Submission
-from corrigenda_core.persistence.idempotency import StoredResponse, find_response, stored_response
-from corrigenda_core.persistence.ingest_store import FactQueries, SubmissionFacts, predicate_names
+from corrigenda_core.domain.time import Instant
+from corrigenda_core.persistence.idempotency import StoredResponse, find_responses, stored_responses
+from corrigenda_core.persistence.ingest_store import SubmissionFacts, predicate_names
 from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransaction
 from corrigenda_core.policy.normalisation import decide_predicate_key
 from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.ports.providers import VerificationRequest, VerifierAnswer
 from corrigenda_core.providers.validation import ValidatedVerifier, VerifierUnavailable
 
+from corrigenda_ingest.batching import Batch
 from corrigenda_ingest.binding import bound_entities, bound_relationships
 from corrigenda_ingest.computing import computed
 from corrigenda_ingest.preparation import prepared_submission
@@ -27,10 +31,26 @@ from corrigenda_ingest.proposing import Proposer
 from corrigenda_ingest.requirements import require_all
 from corrigenda_ingest.slot_look import fact_queries
 from corrigenda_ingest.submission import BoundRelationship, EntityAnswer, PreparedSubmission
+from corrigenda_ingest.submission_ids import entity_ids_of
 from corrigenda_ingest.verification_request import verification_request
 from corrigenda_ingest.verification_tokens import VerificationTokens
 
 Verification = VerifierAnswer | VerifierUnavailable
+
+READINGS_AT_ONCE = 8
+"""Submissions of one batch that a model may read at the same time."""
+
+
+PredicateWords = tuple[tuple[PredicateKey, tuple[str, ...]], ...]
+"""The team's predicates with their aliases, which an unknown phrase is compared with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A submission with what its caller sends beside it: the token of a preflight, or nothing."""
+
+    submission: Submission
+    token: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,21 +61,34 @@ class FoundOutside:
     """
 
     prepared: PreparedSubmission
-    queries: FactQueries
     ids: IdRange
     facts: SubmissionFacts
+    entities: tuple[EntityAnswer, ...]
     bound: tuple[BoundRelationship, ...]
-    predicate_words: tuple[tuple[PredicateKey, tuple[str, ...]], ...]
+    predicate_words: PredicateWords
     asked: VerificationRequest
     verification: Verification
+
+
+Outside = FoundOutside | StoredResponse | Refusal
+"""What a look at one submission comes to: what was found, the response of an earlier request, or why it is refused."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """One submission with what the facts say of it."""
+
+    prepared: PreparedSubmission
+    ids: IdRange
+    entities: tuple[EntityAnswer, ...]
+    bound: tuple[BoundRelationship, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Facts:
     facts: SubmissionFacts
-    entities: tuple[EntityAnswer, ...]
-    bound: tuple[BoundRelationship, ...]
-    predicate_words: tuple[tuple[PredicateKey, tuple[str, ...]], ...]
+    known: list[_Known | StoredResponse | Refusal]
+    predicate_words: PredicateWords
 
 
 class OutsideLook:
@@ -87,76 +120,145 @@ class OutsideLook:
     async def __call__(
         self,
         caller: Caller,
-        submission: Submission,
+        submissions: Sequence[Asked],
         *,
-        key: IdempotencyKey | None = None,
-        token: str = "",
+        is_stored: bool,
         min_revision: int = 0,
         deadline: Deadline,
-    ) -> FoundOutside | StoredResponse:
-        """What was found out, or the response that is stored under the key.
+    ) -> list[Outside]:
+        """What was found out about each submission, in order; at least about the first.
+
+        Those after the first that depend on an earlier one are left out, and everything after them: they are looked at
+        once that one is committed.
 
         Args:
             caller: the author.
-            submission: what is submitted.
-            key: where the answer would be stored; ``None`` if it would not be.
-            token: of a preflight, or empty.
+            submissions: what is submitted, at least one.
+            is_stored: whether the answers are stored under the submissions' keys.
             min_revision: what the caller has seen.
             deadline: when the caller stops waiting.
 
         Raises:
-            Refusal: nothing of the submission may be stored; the comment of the RPC lists the reasons.
+            Refusal: for all of them: the database is not there, or knows less than ``min_revision``.
         """
-        proposed = await self._propose(caller, submission, key=key, min_revision=min_revision, deadline=deadline)
-        size = sum(len(item.content) for item in proposed.evidence)
-        prepared = await computed(size, lambda: prepared_submission(proposed))
-        queries = fact_queries(caller, prepared)
-        ids = self._new_ids()
+        at_once = asyncio.Semaphore(READINGS_AT_ONCE)
+        prepared = await asyncio.gather(
+            *(self._prepared(caller, one, is_stored, min_revision, at_once, deadline) for one in submissions)
+        )
+        queries = fact_queries(caller, [one for one in prepared if isinstance(one, PreparedSubmission)])
+        keys = {one.submission.idempotency_key for one in submissions} if is_stored else set()
 
-        async def read(transaction: ReadTransaction) -> _Facts | StoredResponse:
-            stored = None if key is None else stored_response(transaction.prefetched["find_response"])
-            if stored is not None:
-                return stored
+        async def read(transaction: ReadTransaction) -> _Facts:
+            stored = stored_responses(transaction.prefetched["find_responses"])
             facts = queries.facts(transaction.prefetched)
             at = transaction.reading.next_moment().at
-            entities = bound_entities(
-                prepared, facts, owner_id=caller.profile_id, ingest_id=IngestId(ids.nth(0)), ids=ids, at=at
-            )
-            bound = bound_relationships(prepared, facts, entities)
-            require_all(prepared, bound, facts, owner_id=caller.profile_id)
+            known: list[_Known | StoredResponse | Refusal] = []
+            batch = Batch()
+            for one in prepared:
+                if isinstance(one, PreparedSubmission) and one.given.idempotency_key in stored:
+                    known.append(stored[one.given.idempotency_key])
+                    continue
+                if isinstance(one, Refusal):
+                    known.append(one)
+                    continue
+                if not batch.may_add(one):
+                    break
+                seen = self._known(caller, one, facts, at)
+                known.append(seen)
+                if isinstance(seen, _Known):
+                    batch.add(one, seen.entities, facts)
+                    if batch.is_closed_by(one):
+                        break
+            bound = [relationship for one in known if isinstance(one, _Known) for relationship in one.bound]
             unknown = any(one.predicate is None for one in bound)
             words = await transaction.fetch(predicate_names(caller.team_id)) if unknown else []
             predicate_words = tuple((PredicateKey(row["predicate"]), _forms(row["aliases"])) for row in words)
-            return _Facts(facts=facts, entities=entities, bound=bound, predicate_words=predicate_words)
+            return _Facts(facts=facts, known=known, predicate_words=predicate_words)
 
-        stored = [] if key is None else [find_response(caller.team_id, caller.profile_id, key)]
-        found: _Facts | StoredResponse = await self._reader.run(
+        found: _Facts = await self._reader.run(
             caller.team_id,
             read,
-            prefetch=[*stored, *queries.queries()],
+            prefetch=[find_responses(caller.team_id, caller.profile_id, keys), *queries.queries()],
             min_revision=min_revision,
             deadline=deadline,
         )
-        if isinstance(found, StoredResponse):
-            return found
-        asked = verification_request(prepared, found.entities, found.bound, found.facts)
-        return FoundOutside(
-            prepared=prepared,
-            queries=queries,
-            ids=ids,
-            facts=found.facts,
-            bound=found.bound,
-            predicate_words=found.predicate_words,
-            asked=asked,
-            verification=await self._verification(caller, asked, token, deadline),
+        return list(
+            await asyncio.gather(
+                *(
+                    self._found(caller, one, found, asked.token, at_once, deadline)
+                    for one, asked in zip(found.known, submissions, strict=False)
+                )
+            )
         )
 
-    async def _verification(
-        self, caller: Caller, asked: VerificationRequest, token: str, deadline: Deadline
-    ) -> Verification:
-        """What a token keeps of this very request, else the verifier's one answer."""
-        kept = self._tokens.answer_of(token, caller, asked) if token else None
-        return kept if kept is not None else await self._verifier.verify(asked, deadline)
+    async def _prepared(
+        self,
+        caller: Caller,
+        asked: Asked,
+        is_stored: bool,
+        min_revision: int,
+        at_once: asyncio.Semaphore,
+        deadline: Deadline,
+    ) -> PreparedSubmission | Refusal:
+        """A submission in normal form, with the extractor's proposal if its author proposes nothing."""
+        key = asked.submission.idempotency_key if is_stored else None
+        async with at_once:
+            submission = await self._propose(
+                caller, asked.submission, key=key, min_revision=min_revision, deadline=deadline
+            )
+        size = sum(len(item.content) for item in submission.evidence)
+        try:
+            return await computed(size, lambda: prepared_submission(submission))
+        except Refusal as refusal:
+            return refusal
+
+    def _known(
+        self, caller: Caller, prepared: PreparedSubmission, facts: SubmissionFacts, at: Instant
+    ) -> _Known | Refusal:
+        ids = self._new_ids()
+        try:
+            entities = bound_entities(
+                prepared,
+                facts,
+                owner_id=caller.profile_id,
+                ingest_id=IngestId(ids.nth(0)),
+                ids=entity_ids_of(ids),
+                at=at,
+            )
+            bound = bound_relationships(prepared, facts, entities)
+            require_all(prepared, bound, facts, owner_id=caller.profile_id)
+        except Refusal as refusal:
+            return refusal
+        return _Known(prepared=prepared, ids=ids, entities=entities, bound=bound)
+
+    async def _found(
+        self,
+        caller: Caller,
+        known: _Known | StoredResponse | Refusal,
+        found: _Facts,
+        token: str,
+        at_once: asyncio.Semaphore,
+        deadline: Deadline,
+    ) -> Outside:
+        if not isinstance(known, _Known):
+            return known
+        asked = verification_request(known.prepared, known.entities, known.bound, found.facts)
+        try:
+            kept = self._tokens.answer_of(token, caller, asked) if token else None
+        except Refusal as refusal:
+            return refusal
+        async with at_once:
+            verification = kept if kept is not None else await self._verifier.verify(asked, deadline)
+        return FoundOutside(
+            prepared=known.prepared,
+            ids=known.ids,
+            facts=found.facts,
+            entities=known.entities,
+            bound=known.bound,
+            predicate_words=found.predicate_words,
+            asked=asked,
+            verification=verification,
+        )
 
 
 def _forms(aliases: list[str]) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from corrigenda_ingest.merging import Merging
 from corrigenda_ingest.outside import Verification
 from corrigenda_ingest.placing import Placing
 from corrigenda_ingest.requirements import require_all
-from corrigenda_ingest.source_plan import planned_sources
+from corrigenda_ingest.source_plan import planned_sources, require_bounded
 from corrigenda_ingest.submission import (
     BoundRelationship,
     EntityAnswer,
@@ -37,9 +37,16 @@ from corrigenda_ingest.submission import (
     PreparedSubmission,
     RelationshipAnswer,
 )
+from corrigenda_ingest.submission_ids import (
+    ENTITIES,
+    FRAGMENTS,
+    ITEMS,
+    MERGING,
+    OBSERVATIONS,
+    PLACEMENTS,
+    RETIRING,
+)
 from corrigenda_ingest.touched_slots import SlotChange
-
-_FRAGMENTS, _OBSERVATIONS, _ENTITIES, _ITEMS, _PLACEMENTS, _MERGING, _RETIRING = range(7)
 
 CHANGE_KIND = "retire_fragments"
 
@@ -80,6 +87,7 @@ class SubmissionPlanner:
         bound = self.bound()
         require_all(self.prepared, bound, self.facts, owner_id=self.caller.profile_id)
         sources = planned_sources(self.prepared, self.facts, author_id=self.caller.profile_id)
+        require_bounded(sources, self.facts)
         ingest_id = self._ingest_id
         evidence = FragmentPlanner(
             author_id=self.caller.profile_id,
@@ -87,8 +95,8 @@ class SubmissionPlanner:
             prepared=self.prepared,
             facts=self.facts,
             sources=sources,
-            ids=self.ids.part(_FRAGMENTS),
-            item_ids=self.ids.part(_ITEMS),
+            ids=self.ids.part(FRAGMENTS),
+            item_ids=self.ids.part(ITEMS),
             at=self.reading.next_moment().at,
         )
         fragments = evidence.fragments()
@@ -106,7 +114,7 @@ class SubmissionPlanner:
                 placing = Placing(
                     caller=self.caller,
                     ingest_id=ingest_id,
-                    observation_id=StatementId(self.ids.part(_OBSERVATIONS).nth(number)),
+                    observation_id=StatementId(self.ids.part(OBSERVATIONS).nth(number)),
                     number=number,
                     bound=bound[number],
                     moment=next(moments),
@@ -117,7 +125,7 @@ class SubmissionPlanner:
                     verification=self.verification,
                     predicate_words=self.predicate_words,
                     asked_phrases=asked,
-                    ids=self.ids.part(_PLACEMENTS).part(number),
+                    ids=self.ids.part(PLACEMENTS).part(number),
                 )
                 revision, answer = placing.placed(state)
                 placed[number] = revision, answer
@@ -134,7 +142,7 @@ class SubmissionPlanner:
                 answered=self.prepared.given.resolution_context,
                 facts=self.facts,
                 moment=next(moments),
-                ids=self.ids.part(_MERGING),
+                ids=self.ids.part(MERGING),
             )
             revision, answers[0], resolution = merging.merged(answers[0], bound[0].slot, placed[0][0])
             revisions.append(revision)
@@ -155,7 +163,7 @@ class SubmissionPlanner:
         self, retired: Sequence[RetiredFragment], state: Mapping[Slot, SlotView], moment: Moment
     ) -> PlannedRevision:
         """The revision in which what sources have left behind loses its effect, in every slot and for every owner."""
-        ids = self.ids.part(_RETIRING)
+        ids = self.ids.part(RETIRING)
         actor = Actor(kind=ActorKind.PROFILE, profile_id=self.caller.profile_id)
         changes = []
         for number, slot in enumerate(sorted(state, key=lambda one: (one.subject_id, one.predicate, one.scope))):
@@ -181,7 +189,7 @@ class SubmissionPlanner:
             self.facts,
             owner_id=self.caller.profile_id,
             ingest_id=self._ingest_id,
-            ids=self.ids.part(_ENTITIES),
+            ids=self.ids.part(ENTITIES),
             at=self.reading.next_moment().at,
         )
 

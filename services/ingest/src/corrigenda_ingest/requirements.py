@@ -11,11 +11,10 @@ from corrigenda_core.domain.objects import Object, Slot
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.domain.verification import Modality
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
-from corrigenda_core.policy.authority import may_correct_with
 from corrigenda_core.policy.case_effects import may_answer_case
 from corrigenda_core.policy.case_keys import decide_set_key
 
-from corrigenda_ingest.source_plan import planned_sources
+from corrigenda_ingest.source_plan import planned_sources, require_no_revision
 from corrigenda_ingest.submission import BoundRelationship, PreparedSubmission
 
 
@@ -50,25 +49,21 @@ def require_same_predicates(outside: SubmissionFacts, inside: SubmissionFacts) -
 
 
 def require_plain_evidence(prepared: PreparedSubmission, facts: SubmissionFacts, *, author_id: ProfileId) -> None:
-    """The evidence of a decision must be there to be cited, and moves no source on.
+    """The evidence of a decision must be there to be cited, its author may speak for its source, and it moves none on.
 
     Raises:
         Refusal: RESOURCE_NOT_FOUND, SOURCE_NOT_ALLOWED; INVALID_FIELD for source-revision fields.
     """
     require_origins(prepared, facts)
-    for number, evidence in enumerate(prepared.evidence):
-        may_correct_with(evidence.claim(author_id), field=f"evidence[{number}]")
-        if evidence.given.supersedes_fragment_ids:
-            field = f"evidence[{number}].supersedes_fragment_ids"
-            raise Refusal(Reason.INVALID_FIELD, "the evidence of a decision takes no other's place", field=field)
+    require_no_revision(prepared, author_id=author_id)
     planned_sources(prepared, facts, author_id=author_id)
 
 
 def require_origins(prepared: PreparedSubmission, facts: SubmissionFacts) -> None:
-    """Every fragment that a text names as its origin must be there.
+    """Every fragment that a text names as its origin must be there, with its text.
 
     Raises:
-        Refusal: RESOURCE_NOT_FOUND.
+        Refusal: RESOURCE_NOT_FOUND, EVIDENCE_ERASED.
     """
     for number, evidence in enumerate(prepared.evidence):
         for place, fragment_id in enumerate(evidence.given.derived_from_fragment_ids):
@@ -78,6 +73,13 @@ def require_origins(prepared: PreparedSubmission, facts: SubmissionFacts) -> Non
                     "there is no such fragment",
                     field=f"evidence[{number}].derived_from_fragment_ids[{place}]",
                     metadata={"resource_type": "fragment", "resource_id": fragment_id},
+                )
+            if facts.origins[fragment_id].erased:
+                raise Refusal(
+                    Reason.EVIDENCE_ERASED,
+                    "the fragment was erased",
+                    field=f"evidence[{number}].derived_from_fragment_ids[{place}]",
+                    metadata={"fragment_id": fragment_id},
                 )
 
 

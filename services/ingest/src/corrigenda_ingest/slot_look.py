@@ -1,8 +1,8 @@
-"""What is loaded for a submission: the facts about what it names, and each slot that it speaks in."""
+"""What is loaded for submissions: the facts about what they name, and each slot that they speak in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from corrigenda_core.domain.actors import Caller
@@ -15,7 +15,7 @@ from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.slot_store import CaseRowVersions, SlotQueries
 from corrigenda_core.persistence.transaction import Transaction
 
-from corrigenda_ingest.submission import BoundRelationship, PreparedSubmission
+from corrigenda_ingest.submission import BoundRelationship, EntityAnswer, PreparedSubmission
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,19 +57,26 @@ class SlotLook:
         return f"slot_texts:{self.number}"
 
 
-def looks_of(team_id: TeamId, bound: Iterable[BoundRelationship], prepared: PreparedSubmission) -> list[SlotLook]:
-    """One look for each slot that is spoken of, in an order that depends on the slots alone."""
-    slots = {one.slot for one in bound if one.slot is not None}
-    return looks_at(team_id, slots, {band for item in prepared.evidence for band in item.bands})
+def looks_of(team_id: TeamId, spoken: Iterable[tuple[Slot, Iterable[int]]]) -> list[SlotLook]:
+    """One look for each slot that is spoken of, in an order that depends on the slots alone.
+
+    Args:
+        team_id: the team.
+        spoken: slots, each with the bands of texts that speak in it; a slot may stand there more than once.
+    """
+    bands: dict[Slot, set[int]] = {}
+    for slot, of_texts in spoken:
+        bands.setdefault(slot, set()).update(of_texts)
+    return [
+        SlotLook(team_id=team_id, slot=slot, number=number, bands=tuple(sorted(bands[slot])))
+        for number, slot in enumerate(sorted(bands, key=lambda one: (one.subject_id, one.predicate, one.scope)))
+    ]
 
 
 def looks_at(team_id: TeamId, slots: Iterable[Slot], bands: Iterable[int]) -> list[SlotLook]:
     """One look for each slot; ``bands`` are those of the texts whose near duplicates are looked for."""
-    sought = tuple(sorted(bands))
-    return [
-        SlotLook(team_id=team_id, slot=slot, number=number, bands=sought)
-        for number, slot in enumerate(sorted(slots, key=lambda one: (one.subject_id, one.predicate, one.scope)))
-    ]
+    bands = tuple(bands)
+    return looks_of(team_id, [(slot, bands) for slot in slots])
 
 
 async def loaded_answers(
@@ -81,26 +88,40 @@ async def loaded_answers(
     return await transaction.fetch_all([query for look in looks for query in look.queries()])
 
 
-def fact_queries(caller: Caller, prepared: PreparedSubmission) -> FactQueries:
-    """The queries for everything that a submission names."""
-    given, resolution = prepared.given.relationships, prepared.given.resolution_context
+def spoken_in(
+    prepared: PreparedSubmission, entities: Iterable[EntityAnswer], bound: Iterable[BoundRelationship]
+) -> list[tuple[Slot, list[int]]]:
+    """The slots of a submission that may hold something already, with the bands of its texts.
+
+    Nobody has spoken of a subject that the submission itself makes known.
+    """
+    new = {one.entity_id for one in entities if one.created}
+    bands = [band for item in prepared.evidence for band in item.bands]
+    return [(one.slot, bands) for one in bound if one.slot is not None and one.slot.subject_id not in new]
+
+
+def fact_queries(caller: Caller, submissions: Collection[PreparedSubmission]) -> FactQueries:
+    """The queries for everything that submissions name."""
+    evidence = [one for prepared in submissions for one in prepared.evidence]
+    mentions = [one for prepared in submissions for one in prepared.mentions]
+    relationships = [one for prepared in submissions for one in prepared.relationships]
+    given = [one.given for one in relationships]
+    resolutions = [prepared.given.resolution_context for prepared in submissions]
     return FactQueries(
         team_id=caller.team_id,
         profile_id=caller.profile_id,
-        forms={one.form for one in prepared.relationships},
-        names={name for mention in prepared.mentions for name in mention.names},
-        known_entity_ids={one.known_entity_id for one in prepared.mentions if one.known_entity_id is not None},
-        content_hashes={one.content_sha256 for one in prepared.evidence},
-        origin_ids={origin for one in prepared.evidence for origin in one.given.derived_from_fragment_ids},
+        forms={one.form for one in relationships},
+        names={name for mention in mentions for name in mention.names},
+        known_entity_ids={one.known_entity_id for one in mentions if one.known_entity_id is not None},
+        content_hashes={one.content_sha256 for one in evidence},
+        origin_ids={origin for one in evidence for origin in one.given.derived_from_fragment_ids},
         conflict_ids={one.conflict_context.conflict_id for one in given if one.conflict_context is not None},
         target_ids={one.correction_target.relationship_id for one in given if one.correction_target is not None},
-        source_groups={one.given.source_group for one in prepared.evidence if one.given.source_group},
-        source_keys={one.given.source_key for one in prepared.evidence if one.given.source_key},
+        source_groups={one.given.source_group for one in evidence if one.given.source_group},
+        source_keys={one.given.source_key for one in evidence if one.given.source_key},
         advanced_keys={
-            one.given.source_key
-            for one in prepared.evidence
-            if one.given.source_key and one.given.previous_source_revision
+            one.given.source_key for one in evidence if one.given.source_key and one.given.previous_source_revision
         },
-        superseded_ids={named for one in prepared.evidence for named in one.given.supersedes_fragment_ids},
-        item_ids=set() if resolution is None else {resolution.item_id},
+        superseded_ids={named for one in evidence for named in one.given.supersedes_fragment_ids},
+        item_ids={one.item_id for one in resolutions if one is not None},
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from corrigenda_core.domain.errors import Refusal
+from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.evidence import ScanVerdict
 from corrigenda_core.domain.ids import EntityId, FragmentId, IdempotencyKey, ProposalId
 from corrigenda_core.domain.submissions import (
@@ -74,8 +74,14 @@ def waiting_submission(
         observations: bound ones, each with a predicate.
         fragments: the texts that they cite.
         released: quarantined texts that an administrator lets be read.
+
+    Raises:
+        Refusal: EVIDENCE_ERASED; new evidence can be brought for what an erased text said.
     """
     order = list(dict.fromkeys(cited for one in observations for cited, _ in one.cited))
+    for fragment_id in order:
+        if fragments[fragment_id].stored.erased:
+            raise Refusal(Reason.EVIDENCE_ERASED, "the cited text was erased", metadata={"fragment_id": fragment_id})
     prepared = prepared_submission(
         Submission(
             evidence=tuple(_evidence(fragments[one]) for one in order),
@@ -158,6 +164,7 @@ def _fragment(index: int, text: CitedFragment, evidence: PreparedEvidence) -> Fr
         occurred_at=stored.occurred_at,
         inherited_labels=stored.inherited_labels,
         derived_from_fragment_ids=stored.derived_from_fragment_ids,
+        retired=stored.retired is not None,
     )
 
 

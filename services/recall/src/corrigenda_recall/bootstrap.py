@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 
 from corrigenda.recall.v1 import recall_service_pb2, recall_service_pb2_grpc
+from corrigenda_core.persistence.space_store import SpaceStore
 from corrigenda_core.ports.providers import Embedder, ProviderFailed
 from corrigenda_core.providers.selection import make_embedder
 from corrigenda_core.rpc.server import ServiceBinding
@@ -22,13 +25,48 @@ from corrigenda_recall.use_cases.timeline import Timeline
 from corrigenda_recall.use_cases.trace import Trace
 
 
-def bindings(foundation: Foundation, settings: RecallSettings, embedder: Embedder) -> list[ServiceBinding]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedders:
+    """What turns queries into vectors: the embedder, and the one before it while its documents are not made anew."""
+
+    current: Embedder
+    previous: Embedder | None
+
+    async def prepare(self) -> None:
+        """Loads them: the first query does not wait for that. Without a model the service still answers."""
+        for embedder in self._all():
+            with suppress(ProviderFailed):
+                await embedder.embed(["ready"])
+
+    async def close(self) -> None:
+        """Releases them."""
+        for embedder in self._all():
+            await embedder.close()
+
+    def _all(self) -> Iterator[Embedder]:
+        yield self.current
+        if self.previous is not None:
+            yield self.previous
+
+
+def embedders(foundation: Foundation, settings: RecallSettings) -> Embedders:
+    """What the settings name."""
+    sample = SpaceStore(database=foundation.database, reader=foundation.reader).sample
+    previous = settings.previous_embedder_spec
+    return Embedders(
+        current=make_embedder(settings, sample=sample),
+        previous=None if previous is None else make_embedder(settings, previous, sample),
+    )
+
+
+def bindings(foundation: Foundation, settings: RecallSettings, models: Embedders) -> list[ServiceBinding]:
     """What the process serves."""
     tokens = page_tokens(settings)
     handlers = RecallHandlers(
         recall=Recall(
             reader=foundation.reader,
-            embedder=embedder,
+            embedder=models.current,
+            previous_embedder=models.previous,
             embedding_timeout_seconds=settings.query_embedding_timeout_seconds,
         ),
         trace=Trace(reader=foundation.reader, page_tokens=tokens),
@@ -49,12 +87,10 @@ def bindings(foundation: Foundation, settings: RecallSettings, embedder: Embedde
 
 async def run_service(settings: RecallSettings) -> None:
     """Serves until the process is told to stop."""
-    embedder = make_embedder(settings)
-    try:
-        async with open_foundation(settings, "recall") as foundation:
-            # The first query does not wait for the model to load; without a model the service still answers.
-            with suppress(ProviderFailed):
-                await embedder.embed(["ready"])
-            await serve(foundation, settings, bindings(foundation, settings, embedder))
-    finally:
-        await embedder.close()
+    async with open_foundation(settings, "recall") as foundation:
+        models = embedders(foundation, settings)
+        try:
+            await models.prepare()
+            await serve(foundation, settings, bindings(foundation, settings, models))
+        finally:
+            await models.close()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from corrigenda_core.config import EmbedderSettings, ServerSettings
+from corrigenda_core.config import PreviousEmbedderSettings, ServerSettings
 from pydantic import Field
 
 
-class RecallSettings(ServerSettings, EmbedderSettings):
+class RecallSettings(ServerSettings, PreviousEmbedderSettings):
     """A server that embeds queries."""
 
     query_embedding_timeout_seconds: float = Field(

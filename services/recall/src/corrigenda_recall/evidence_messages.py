@@ -31,6 +31,7 @@ def evidence_message(fragment: ShownFragment, *, with_content: bool = True) -> e
         recorded_at=timestamp_of(fragment.recorded_at),
         revision=fragment.revision,
         metadata=dict(fragment.metadata),
+        erased=fragment.erased,
     )
 
 

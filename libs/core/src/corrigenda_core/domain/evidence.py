@@ -49,9 +49,9 @@ class StartWindow:
 class Support:
     """One link relationship <- fragment, with what counting witnesses needs to know of the fragment.
 
-    ``authority`` is the granted one. ``effective`` is the state after its last decision and its fragment's state; a
-    ``retired`` one stands on a fragment that supports nothing any more, so that nothing switches it on again.
-    ``relationship_id`` and ``statement_id`` are ``None`` in a replayed snapshot that does not carry them.
+    ``authority`` is the granted one. ``effective`` is the state after its last decision and its fragment's state.
+    ``relationship_id`` and ``statement_id`` are ``None`` in a replayed snapshot that does not carry them. Once its
+    fragment is ``erased``, or ``retired`` because its source has moved on, nothing makes it effective again.
     """
 
     support_id: SupportId
@@ -73,6 +73,7 @@ class Support:
     relationship_id: RelationshipId | None = None
     statement_id: StatementId | None = None
     spans: tuple[TextSpan, ...] = ()
+    erased: bool = False
 
     def __post_init__(self) -> None:
         require_instant("recorded_at", self.recorded_at)

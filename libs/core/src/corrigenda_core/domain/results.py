@@ -28,6 +28,7 @@ class Degradation(StrEnum):
     NO_EMBEDDING = "no_embedding"
     APPROXIMATE_VECTORS = "approximate_vectors"
     SEARCH_BEHIND = "search_behind"
+    OTHER_EMBEDDING_SPACE = "other_embedding_space"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,14 +33,15 @@ QUEUE_START = QueuePlace(revision=0, fragment_id=FragmentId("00000000-0000-0000-
 class Intent:
     """A waiting request to look at a fragment, with the fragment and the space of the document that it has.
 
-    ``asked_at`` is team time, ``recorded_at`` the fragment's.
+    ``asked_at`` is team time, ``recorded_at`` the fragment's. A ``hidden`` text, quarantined or erased, is not to be
+    found.
     """
 
     place: QueuePlace
     reason: str
     asked_at: Instant
     content: str
-    quarantined: bool
+    hidden: bool
     recorded_at: Instant
     embedding_space: str | None
 
@@ -178,7 +179,7 @@ def _intent(row: Row) -> Intent:
         reason=row["reason"],
         asked_at=row["asked_at"],
         content=row["content"],
-        quarantined=row["quarantined"],
+        hidden=row["hidden"],
         recorded_at=row["recorded_at"],
         embedding_space=row["embedding_space"],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -55,11 +55,24 @@ def find_response(team_id: TeamId, profile_id: ProfileId, key: IdempotencyKey) -
     )
 
 
+def find_responses(team_id: TeamId, profile_id: ProfileId, keys: Collection[IdempotencyKey]) -> Query:
+    """The query for the stored responses of several keys of a profile; inside a commit it runs after the clock lock."""
+    return load_sql("idempotency.sql").query(
+        "find_responses", team_id=team_id, profile_id=profile_id, idempotency_keys=sorted(keys)
+    )
+
+
+def stored_responses(rows: list[dict[str, Any]]) -> dict[IdempotencyKey, StoredResponse]:
+    """What the query of `find_responses` found."""
+    return {IdempotencyKey(row["idempotency_key"]): _stored(row) for row in rows}
+
+
 def stored_response(rows: list[dict[str, Any]]) -> StoredResponse | None:
     """What the query of `find_response` found."""
-    if not rows:
-        return None
-    row = rows[0]
+    return _stored(rows[0]) if rows else None
+
+
+def _stored(row: dict[str, Any]) -> StoredResponse:
     return StoredResponse(
         rpc=row["rpc"],
         request_hash=bytes(row["request_hash"]),

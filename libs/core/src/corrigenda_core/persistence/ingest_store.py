@@ -72,6 +72,7 @@ class StoredFragment:
     derived_from_fragment_ids: tuple[FragmentId, ...]
     occurred_at: Instant | None
     recorded_at: Instant
+    erased: bool = False
     released: bool = False
     retired: RetirementReason | None = None
 
@@ -334,5 +335,6 @@ def stored_fragment_of(row: Row) -> StoredFragment:
         occurred_at=row["occurred_at"],
         recorded_at=row["recorded_at"],
         released=row["released"],
+        erased=row["erased"],
         retired=None if row["retired"] is None else RetirementReason(row["retired"]),
     )

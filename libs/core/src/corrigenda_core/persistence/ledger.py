@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 
 from sqlalchemy import Table
 
@@ -40,6 +41,7 @@ OUTSIDE_THE_LEDGER: Mapping[str, str] = {
 """Tables that the chain does not cover, with the reason; every other table with a revision is ledgered."""
 
 COLUMNS_OUTSIDE: Mapping[str, frozenset[str]] = {
+    "evidence_fragments": frozenset({"erasure_id"}),  # set by an erasure, verified against its record
     "ingests": frozenset({"result"}),  # a response message: everything in it stands in other rows too
 }
 
@@ -55,23 +57,27 @@ ERASABLE_TEXTS: Mapping[str, frozenset[str]] = {
     "entity_contexts": frozenset({"context_value"}),
     "observations": frozenset(
         {
+            "proposal_id",
+            "subject_ref",
             "subject_phrase",
             "predicate_phrase",
+            "object_ref",
             "object_phrase",
             "mentions",
             "value_canonical",
             "value_display",
+            "scope",
             "comment",
         }
     ),
-    "statements": frozenset({"value_canonical", "value_display", "object_key"}),
-    "relationships": frozenset({"value_canonical", "value_display", "object_key"}),
+    "statements": frozenset({"scope", "value_canonical", "value_display", "object_key"}),
+    "relationships": frozenset({"scope", "value_canonical", "value_display", "object_key"}),
     "verification_events": frozenset({"reason"}),
     "transitions": frozenset({"closing_object_key"}),
     "timeline_decisions": frozenset({"closing_object_key"}),
     "decisions": frozenset({"reason", "details"}),
-    "review_items": frozenset({"details"}),
-    "conflict_cases": frozenset({"object_key"}),
+    "review_items": frozenset({"scope", "details"}),
+    "conflict_cases": frozenset({"scope", "object_key"}),
     "case_positions": frozenset({"position_key"}),
     "case_evaluations": frozenset({"snapshot", "decision"}),
 }
@@ -91,16 +97,26 @@ def ledgered_targets(sql: str) -> tuple[str, ...]:
     return tuple(sorted(name for name, base in bases.items() if base is not None and is_ledgered(base)))
 
 
-def row_digest(writer: RowWriter, row: RowText) -> bytes:
-    """The SHA-256 of one row of a ledgered table."""
+def row_digest(writer: RowWriter, row: RowText, erased: Mapping[str, bytes] = MappingProxyType({})) -> bytes:
+    """The SHA-256 of one row of a ledgered table.
+
+    Args:
+        writer: the table's.
+        row: the row as it stands.
+        erased: of each column whose text was erased, the digest by which the text entered.
+    """
     outside = COLUMNS_OUTSIDE.get(writer.table, frozenset()) | HASHED_BESIDE.get(writer.table, {}).keys()
     erasable = ERASABLE_TEXTS.get(writer.table, frozenset())
     digest = hashlib.sha256()
     _feed(digest, writer.table)
     for name in sorted(row.keys() - outside):
         value = row[name]
-        if value is not None:
-            _feed(digest, name)
+        if value is None:
+            continue
+        _feed(digest, name)
+        if name in erased:
+            _feed(digest, erased[name].hex() if name in erasable else f"\\x{erased[name].hex()}")
+        else:
             _feed(digest, hashlib.sha256(value.encode()).hexdigest() if name in erasable else value)
     return digest.digest()
 

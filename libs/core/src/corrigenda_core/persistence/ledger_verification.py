@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -38,7 +39,7 @@ from corrigenda_core.persistence.ledger import (
     is_ledgered,
     row_digest,
 )
-from corrigenda_core.persistence.row_writing import VERSION, RowWriter, writer_of
+from corrigenda_core.persistence.row_writing import VERSION, RowText, RowWriter, writer_of
 
 SHOWN_PROBLEMS = 100
 _BATCH_ROWS = 2000
@@ -103,11 +104,30 @@ class _RawInstantLoader(Loader):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _ErasedText:
+    """A text that is gone: by which digest it entered the ledger, and what stands in its place."""
+
+    erasure_id: str
+    entered: bytes
+    tombstone: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _LedgeredTable:
     """A ledgered table and where its versions stand: in itself, or in its history."""
 
     table: Table
     history: Table | None
+
+    @property
+    def versions(self) -> Table:
+        """The table that holds every version."""
+        return self.table if self.history is None else self.history
+
+    @property
+    def version_key(self) -> tuple[str, ...]:
+        """What tells the versions of one team apart."""
+        return tuple(column.name for column in self.versions.primary_key.columns if column.name != "team_id")
 
     @property
     def writer(self) -> RowWriter:
@@ -156,6 +176,8 @@ class _Verification:
         self._findings = _Findings()
         self._rows = 0
         self._cursors = 0
+        # Erasures are rare, and a text of theirs is met once in the order of revisions: all of them fit in memory.
+        self._erased = self._recorded_erasures()
         self._tables = [
             _LedgeredTable(table=table, history=metadata.tables.get(f"{table.name}_history"))
             for table in metadata.sorted_tables
@@ -254,15 +276,42 @@ class _Verification:
 
     def _digest(self, ledgered: _LedgeredTable, row: Row) -> bytes:
         name = ledgered.table.name
-        for text, digest in HASHED_BESIDE.get(name, {}).items():
-            if hashlib.sha256(row[text].encode()).digest() != bytes(row[digest]):
-                self._findings.add("text_hash", f"{text} does not fit {digest}", revision=row["revision"], table=name)
         try:
-            own = {column: row[column] for column in ledgered.writer.columns}
-            return row_digest(ledgered.writer, ledgered.writer.text(own))
+            own = ledgered.writer.text({column: row[column] for column in ledgered.writer.columns})
         except (TypeError, ValueError) as problem:
             self._findings.add("row_unreadable", str(problem), revision=row["revision"], table=name)
             return b""
+        erased = self._erased.get((ledgered.versions.name, tuple(own[column] for column in ledgered.version_key)), {})
+        self._verify_texts(name, row, own, erased)
+        return row_digest(ledgered.writer, own, {column: one.entered for column, one in erased.items()})
+
+    def _verify_texts(self, name: str, row: Row, own: RowText, erased: Mapping[str, _ErasedText]) -> None:
+        """Texts against the hashes beside them, and what was erased against the record of its erasure."""
+        for text, digest in HASHED_BESIDE.get(name, {}).items():
+            if text not in erased and hashlib.sha256(row[text].encode()).digest() != bytes(row[digest]):
+                self._findings.add("text_hash", f"{text} does not fit {digest}", revision=row["revision"], table=name)
+        for column, one in erased.items():
+            if own[column] != one.tombstone:
+                self._findings.add(
+                    "tombstone", f"{column} is not the tombstone of its erasure", revision=row["revision"], table=name
+                )
+        if name == tables.evidence_fragments.name and own["erasure_id"] != (
+            erased["content"].erasure_id if "content" in erased else None
+        ):
+            self._findings.add("erasure", "the erasure is not the recorded one", revision=row["revision"], table=name)
+
+    def _recorded_erasures(self) -> dict[tuple[str, tuple[str | None, ...]], dict[str, _ErasedText]]:
+        """What was erased, by table and key of the row, then by column; of two erasures the first took the text."""
+        found: dict[tuple[str, tuple[str | None, ...]], dict[str, _ErasedText]] = defaultdict(dict)
+        for row in self._read(tables.erased_texts, tables.erased_texts.columns.keys(), order=["revision", "entry"]):
+            columns = found[row["table_name"], tuple(row["row_key"])]
+            first = columns.get(row["column_name"])
+            columns[row["column_name"]] = _ErasedText(
+                erasure_id=row["erasure_id"],
+                entered=bytes(row["entered"]) if first is None else first.entered,
+                tombstone=row["tombstone"],
+            )
+        return found
 
     # The versions, by row.
 

@@ -5,6 +5,7 @@ A released migration relies on what these do, so none of them ever changes its e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from alembic.operations import Operations
@@ -66,6 +67,43 @@ def guard_history(op: Operations, table: str) -> None:
         "FOR EACH ROW EXECUTE FUNCTION guard_history()"
     )
     refuse_truncate(op, table)
+
+
+def erasable(op: Operations, table: str, trigger: str, key: Sequence[str]) -> None:
+    """Lets the eraser's role past a trigger of a table, to one of its own that lets recorded erasures through alone.
+
+    ``key`` is the table's primary key behind the team; empty for a second trigger of the same table.
+    """
+    _make_trigger_again(op, table, trigger, "WHEN (current_user <> 'corrigenda_eraser') ")
+    if key:
+        verbs = "INSERT OR UPDATE OR DELETE" if table.endswith("_history") else "UPDATE OR DELETE"
+        op.execute(
+            f"CREATE TRIGGER {table}_erasure BEFORE {verbs} ON {table} "
+            "FOR EACH ROW WHEN (current_user = 'corrigenda_eraser') "
+            f"EXECUTE FUNCTION refuse_all_but_erasure({', '.join(repr(column) for column in key)})"
+        )
+
+
+def unerasable(op: Operations, table: str, trigger: str) -> None:
+    """Takes back what `erasable` did."""
+    _make_trigger_again(op, table, trigger, "")
+    op.execute(f"DROP TRIGGER IF EXISTS {table}_erasure ON {table}")
+
+
+def _make_trigger_again(op: Operations, table: str, trigger: str, condition: str) -> None:
+    """The same trigger with another condition, or with none: what it does stays what it was made to do."""
+    (definition,) = (
+        op.get_bind()
+        .exec_driver_sql(
+            "SELECT pg_get_triggerdef(oid) FROM pg_trigger"
+            f" WHERE tgrelid = '{table}'::regclass AND tgname = '{trigger}'"
+        )
+        .one()
+    )
+    head, _, function = str(definition).partition(" EXECUTE FUNCTION ")
+    op.execute(f"DROP TRIGGER {trigger} ON {table}")
+    each_row = head.partition(" FOR EACH ROW")[0] + " FOR EACH ROW "
+    op.get_bind().exec_driver_sql(f"{each_row}{condition}EXECUTE FUNCTION {function}")
 
 
 def refuse_truncate(op: Operations, table: str) -> None:

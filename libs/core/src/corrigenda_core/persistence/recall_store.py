@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from corrigenda_core.domain.cases import ConflictCase
 from corrigenda_core.domain.evidence import Authority, SourceType
@@ -17,6 +18,7 @@ from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import Query, load_sql
 from corrigenda_core.persistence.read_transaction import ReadTransaction
 from corrigenda_core.persistence.row_values import relationship_of, spans_of
+from corrigenda_core.persistence.space_store import is_within, spaces_query
 from corrigenda_core.persistence.vectors import StoredVector
 from corrigenda_core.persistence.view_store import ReadView
 from corrigenda_core.policy.ranking import Branch
@@ -26,20 +28,28 @@ EVIDENCE_SHOWN = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What the branches look for; an empty part is not asked."""
+    """What the branches look for; an empty part is not asked.
+
+    ``vectors`` has one vector for each embedding space that is searched.
+    """
 
     terms: tuple[str, ...]
     names: tuple[str, ...]
     reader_id: ProfileId
-    vector: StoredVector | None = None
+    vectors: tuple[StoredVector, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
-    """What each branch handed over, the best first; ``first_waiting_revision`` is what the index does not know yet."""
+    """What each branch handed over, the best first.
+
+    ``first_waiting_revision`` is what the index does not know yet. ``has_other_spaces`` says that documents have
+    vectors that none of the question's can be compared with.
+    """
 
     branches: Mapping[Branch, tuple[FragmentId, ...]]
     first_waiting_revision: int | None
+    has_other_spaces: bool = False
 
     @property
     def fragment_ids(self) -> tuple[FragmentId, ...]:
@@ -97,37 +107,33 @@ class RecallStore:
 
     async def hits(self, question: Question, limit: int) -> Hits:
         """What the branches find, each at most ``limit`` hits that are eligible in the view; one round trip."""
-        queries: dict[Branch, Query] = {}
+        queries = list(self._searches(question, limit))
+        waiting = self._sql.query("first_waiting_revision", team_id=self._transaction.team_id)
+        spaces = spaces_query(self._transaction.team_id)
+        first, ends, *found = await self._transaction.fetch_all(waiting, spaces, *(query for _, query in queries))
+        rankings: dict[Branch, list[list[FragmentId]]] = defaultdict(list)
+        for (branch, _), rows in zip(queries, found, strict=True):
+            rankings[branch].append([row["fragment_id"] for row in rows])
+        return Hits(
+            branches={branch: _interleaved(own) for branch, own in rankings.items()},
+            first_waiting_revision=first[0]["revision"],
+            has_other_spaces=bool(question.vectors)
+            and not is_within(ends[0], {vector.space for vector in question.vectors}),
+        )
+
+    def _searches(self, question: Question, limit: int) -> Iterator[tuple[Branch, Query]]:
         if question.terms:
             searched = {name: value for name, value in self._in_view.items() if name != "team_id"}
-            queries[Branch.LEXICAL] = self._sql.query(
-                "search_lexical", **searched, terms=list(question.terms), hits=limit
+            yield (
+                Branch.LEXICAL,
+                self._sql.query("search_lexical", **searched, terms=list(question.terms), hits=limit),
             )
-        if question.vector is not None:
-            queries[Branch.VECTOR] = self._sql.query(
-                "search_vector",
-                **self._in_view,
-                embedding=question.vector.text,
-                space=question.vector.space,
-                hits=limit,
-            )
+        for vector in question.vectors:
+            in_space = {"embedding": vector.text, "space": vector.space}
+            yield Branch.VECTOR, self._sql.query("search_vector", **self._in_view, **in_space, hits=limit)
         if question.names:
-            queries[Branch.ENTITY] = self._sql.query(
-                "search_entity",
-                **self._in_view,
-                names=list(question.names),
-                reader_id=question.reader_id,
-                hits=limit,
-            )
-        waiting = self._sql.query("first_waiting_revision", team_id=self._transaction.team_id)
-        first, *found = await self._transaction.fetch_all(waiting, *queries.values())
-        return Hits(
-            branches={
-                branch: tuple(dict.fromkeys(row["fragment_id"] for row in rows))
-                for branch, rows in zip(queries, found, strict=True)
-            },
-            first_waiting_revision=first[0]["revision"],
-        )
+            named = {"names": list(question.names), "reader_id": question.reader_id}
+            yield Branch.ENTITY, self._sql.query("search_entity", **self._in_view, **named, hits=limit)
 
     async def hydrated(self, fragment_ids: Collection[FragmentId]) -> Hydrated:
         """What the view knows of fragments; one round trip, and another one where there are cases."""
@@ -151,6 +157,12 @@ class RecallStore:
             members={row["relationship_id"]: relationship_of(row) for row in members},
             held_against=frozenset(row_id for row in held for row_id in row["opposing"]),
         )
+
+
+def _interleaved(rankings: Sequence[Sequence[FragmentId]]) -> tuple[FragmentId, ...]:
+    """One ranking of several: the first of each, then the second ones; a document has a vector in one space only."""
+    ranks = zip_longest(*rankings)
+    return tuple(dict.fromkeys(hit for rank in ranks for hit in rank if hit is not None))
 
 
 def case_evidence_query(team_id: TeamId, view: ReadView, conflict_ids: Iterable[ConflictId]) -> Query:

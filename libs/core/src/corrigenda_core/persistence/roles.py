@@ -36,6 +36,7 @@ ROLES: tuple[Role, ...] = (
     Role(name=MIGRATOR),
     Role(name="corrigenda_definer", login=False),
     Role(name="corrigenda_search", login=False),
+    Role(name="corrigenda_eraser", login=False),
     Role(name="corrigenda_ingest"),
     Role(name="corrigenda_conflict"),
     Role(name="corrigenda_reviewer"),
@@ -45,7 +46,7 @@ ROLES: tuple[Role, ...] = (
     Role(name="corrigenda_auditor", bypasses_teams=True),
 )
 
-FUNCTION_OWNERS = ("corrigenda_definer", "corrigenda_search")
+FUNCTION_OWNERS = ("corrigenda_definer", "corrigenda_search", "corrigenda_eraser")
 """Roles that own SECURITY DEFINER functions; the migrator may become them, and inherits nothing from them."""
 
 LOGIN_ROLES: tuple[str, ...] = tuple(role.name for role in ROLES if role.login)

@@ -160,6 +160,7 @@ def support_of(row: Row) -> Support:
         relationship_id=row["relationship_id"],
         statement_id=row["statement_id"],
         spans=spans_of(row),
+        erased=row.get("erased", False),
     )
 
 

@@ -15,7 +15,10 @@ from corrigenda_core.persistence.named_sql import Query, load_sql
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownFragment:
-    """A fragment as readers see it; ``metadata`` is that of its submission."""
+    """A fragment as readers see it; ``metadata`` is that of its submission.
+
+    Of an erased one nothing is left to read: no content, no metadata, and a keyed hash for the text's own.
+    """
 
     fragment_id: FragmentId
     author_id: ProfileId
@@ -34,6 +37,7 @@ class ShownFragment:
     scan_verdict: ScanVerdict
     revision: int
     recorded_at: Instant
+    erased: bool = False
 
 
 def entity_names_query(team_id: TeamId, entity_ids: Iterable[EntityId]) -> Query:
@@ -78,9 +82,10 @@ def shown_fragment_of(row: Row) -> ShownFragment:
         source_revision=row["source_revision"],
         occurred_at=row["occurred_at"],
         labels=tuple(row["labels"]),
-        metadata=tuple(sorted(row["metadata"].items())),
+        metadata=() if row["erased"] else tuple(sorted(row["metadata"].items())),
         confidence=None if row["confidence"] is None else float(row["confidence"]),
         scan_verdict=ScanVerdict(row["scan_verdict"]),
         revision=row["revision"],
         recorded_at=row["recorded_at"],
+        erased=row["erased"],
     )

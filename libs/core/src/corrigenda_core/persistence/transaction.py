@@ -96,9 +96,7 @@ class Transaction:
 
         ``change_kind`` says what is committed, for readers of the ledger.
         """
-        prior = self._revisions[-1].moment if self._revisions else None
-        reading = self.reading.after(prior) if prior else self.reading
-        moment = reading.next_moment()
+        moment = self.reading_now.next_moment()
         self._revisions.append(_Revision(moment=moment, actor=actor, change_kind=change_kind))
         return moment
 
@@ -173,6 +171,11 @@ class Transaction:
         if past_the_ledger := ledgered_targets(query.sql):
             raise ValueError(f"{query.name} would write {', '.join(past_the_ledger)} past the ledger")
         self._writes.append(query)
+
+    @property
+    def reading_now(self) -> ClockReading:
+        """The clock as the next revision finds it: after those of this commit."""
+        return self.reading.after(self._revisions[-1].moment) if self._revisions else self.reading
 
     def answer(self, request: IdempotencyRequest[T], response: T) -> None:
         """Stores the response of one request of a batch, at the revision under construction if there is one."""
@@ -263,12 +266,14 @@ class TransactionRunner:
         *,
         prefetch: Sequence[Query] = (),
         idempotency: IdempotencyRequest[T] | None = None,
+        keeps_records: bool = False,
         deadline: Deadline = NO_DEADLINE,
     ) -> Committed[T]:
         """Runs ``plan`` under the team's lock and commits what it wrote.
 
         The planner may run more than once, so it must have no effect but on the transaction. A refusal that it raises
-        is passed on, with nothing written. With ``idempotency`` a repeated request is answered from the record.
+        is passed on, with nothing written. With ``idempotency`` a repeated request is answered from the record. A
+        planner that ``keeps_records`` does that itself, for each request of a batch.
 
         Raises:
             Refusal: of the planner; RESOURCE_NOT_FOUND (no such team), OVERLOADED, CONTENTION, STALE_VERSION,
@@ -277,7 +282,9 @@ class TransactionRunner:
         """
         if len({query.name for query in prefetch}) != len(prefetch):
             raise ValueError("prefetched queries need names of their own")
-        return await self._database.within(deadline, self._run(team_id, plan, prefetch, idempotency, deadline))
+        return await self._database.within(
+            deadline, self._run(team_id, plan, prefetch, idempotency, keeps_records, deadline)
+        )
 
     async def _run(
         self,
@@ -285,6 +292,7 @@ class TransactionRunner:
         plan: Plan[T],
         prefetch: Sequence[Query],
         idempotency: IdempotencyRequest[T] | None,
+        keeps_records: bool,
         deadline: Deadline,
     ) -> Committed[T]:
         first = self._first_round_trip(team_id, prefetch, idempotency)
@@ -299,9 +307,8 @@ class TransactionRunner:
         async with self._queue.turn(team_id, deadline):
             # With a record, the next attempt waits for the clock row that an unfinished commit still holds; then the
             # record is there or never will be.
-            return await repeat(
-                attempt, self._database, self._retries, deadline, unknown_may_be_repeated=idempotency is not None
-            )
+            repeatable = keeps_records or idempotency is not None
+            return await repeat(attempt, self._database, self._retries, deadline, unknown_may_be_repeated=repeatable)
 
     def _first_round_trip(
         self, team_id: TeamId, prefetch: Sequence[Query], idempotency: IdempotencyRequest[T] | None

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from corrigenda_core.persistence.tables.search import EMBEDDING_DIMENSIONS
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredVector:
@@ -16,5 +18,14 @@ class StoredVector:
 
     @classmethod
     def of(cls, values: Sequence[float], space: str) -> Self:
-        """The stored form of a vector; nine digits say a float32 exactly."""
-        return cls(text=f"[{','.join(format(value, '.9g') for value in values)}]", space=space)
+        """The stored form of a vector; nine digits say a float32 exactly.
+
+        A shorter vector is filled up with zeros, which change no product of two of them.
+
+        Raises:
+            ValueError: it is longer than the database holds.
+        """
+        missing = EMBEDDING_DIMENSIONS - len(values)
+        if missing < 0:
+            raise ValueError(f"search documents hold {EMBEDDING_DIMENSIONS} dimensions, not {len(values)}")
+        return cls(text=f"[{','.join([*(format(value, '.9g') for value in values), *['0'] * missing])}]", space=space)

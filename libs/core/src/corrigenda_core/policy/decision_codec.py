@@ -1,6 +1,7 @@
 """Decision format: the JSON of decisions, evaluations and explanations; written only.
 
-A decision follows from its snapshot, so it is never read back: a replay decides again and compares the text.
+A decision follows from its snapshot, so it is never read back: a replay decides again and compares the text with the
+stored one, whose fields it only brings into the order of the format.
 """
 
 from __future__ import annotations
@@ -16,6 +17,11 @@ from corrigenda_core.domain.explanations import (
 from corrigenda_core.domain.snapshots import CaseDecision, Dismiss, Evaluation, Resolve, Standing
 from corrigenda_core.policy.snapshot_codec import JsonObject, write_instant, write_json, write_optional_instant
 
+_DECISION_FIELDS = ("outcome", "reason", "counts", "authoritative", "excluded", "winner", "cutoff", "basis", "losers")
+_EVALUATION_FIELDS = ("policy", *_DECISION_FIELDS, "components")
+_BY_ID = frozenset({"counts", "authoritative", "losers"})
+_INNER_FIELDS = {"excluded": ("supports", "reason"), "components": ("position", "supports", "authoritative")}
+
 
 def encode_decision(evaluation: Evaluation) -> str:
     """Writes the decision of an evaluation with its counts and exclusions, in the format of the policy's vectors."""
@@ -25,6 +31,40 @@ def encode_decision(evaluation: Evaluation) -> str:
 def encode_evaluation(evaluation: Evaluation) -> str:
     """Writes the whole evaluation: the decision's fields, the policy's version and every counted component."""
     return write_json(_evaluation_object(evaluation))
+
+
+def encode_stored_evaluation(stored: JsonObject) -> str:
+    """An evaluation that was stored as JSON, whatever became of the order of its fields, as `encode_evaluation` writes.
+
+    Raises:
+        ValueError: a field is unknown.
+    """
+    return write_json(_in_order(stored, _EVALUATION_FIELDS))
+
+
+def encode_stored_decision(stored: JsonObject) -> str:
+    """The decision in a stored evaluation, as `encode_decision` writes it.
+
+    Raises:
+        ValueError: a field is unknown.
+    """
+    ordered = _in_order(stored, _EVALUATION_FIELDS)
+    return write_json({name: value for name, value in ordered.items() if name in _DECISION_FIELDS})
+
+
+def _in_order(stored: JsonObject, fields: tuple[str, ...]) -> JsonObject:
+    if unknown := sorted(stored.keys() - set(fields)):
+        raise ValueError(f"{unknown[0]}: is no field of the format")
+    return {name: _inner_in_order(name, stored[name]) for name in fields if name in stored}
+
+
+def _inner_in_order(name: str, value: object) -> object:
+    """The objects inside: those by id in the order of the ids, those with fields in the order of the fields."""
+    if name in _BY_ID and isinstance(value, dict):
+        return {key: value[key] for key in sorted(value)}
+    if name in _INNER_FIELDS and isinstance(value, list):
+        return [_in_order(one, _INNER_FIELDS[name]) for one in value]
+    return value
 
 
 def encode_explanation(explanation: Explanation) -> str:

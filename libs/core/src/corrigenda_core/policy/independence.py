@@ -39,13 +39,13 @@ def decide_inherited_labels(
     labels = set(origin_labels)
     declared = _own_labels(source_group, source_key)
     if not trusts_declared_groups and any(label not in registered_labels for label in declared):
-        labels.add(_author_label(author))
+        labels.add(decide_author_label(author))
     return tuple(sorted(labels))
 
 
 def decide_labels(support: Support) -> tuple[str, ...]:
     """All labels of a support: its group and key, the author if it has neither, and the inherited ones."""
-    own = _own_labels(support.source_group, support.source_key) or [_author_label(support.author)]
+    own = _own_labels(support.source_group, support.source_key) or [decide_author_label(support.author)]
     return (*own, *support.inherited_labels)
 
 
@@ -58,7 +58,8 @@ def _own_labels(source_group: str | None, source_key: str | None) -> list[str]:
     return labels
 
 
-def _author_label(author: ProfileId) -> str:
+def decide_author_label(author: ProfileId) -> str:
+    """The label that every text of an author has in common."""
     return f"author:{author}"
 
 

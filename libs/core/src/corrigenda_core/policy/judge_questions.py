@@ -11,7 +11,7 @@ from corrigenda_core.domain.judging import MOST_OTHERS, JudgedSide, JudgeQuestio
 from corrigenda_core.domain.objects import EntityObject, Object, Polarity
 from corrigenda_core.domain.relationships import LIVING_STATUSES, Relationship
 from corrigenda_core.domain.slots import SlotView
-from corrigenda_core.domain.time import Interval, TextSpan
+from corrigenda_core.domain.time import ClosedToNothing, Interval, TextSpan
 
 SURROUNDING_CODE_POINTS = 240
 """How much of a text is shown on either side of what is cited."""
@@ -130,16 +130,13 @@ def _value(object_: Object, names: Mapping[EntityId, str]) -> str:
 
 
 def _in_words(row: Relationship, names: Mapping[EntityId, str]) -> str:
-    """A row as a sentence, with its times."""
+    """A living row as a sentence, with its times; an end that is not known is not told."""
     parts = [names.get(row.slot.subject_id, row.slot.subject_id), row.slot.predicate.replace("_", " ")]
     if row.polarity is Polarity.NEGATIVE:
         parts.insert(1, "does not:")
     parts.append(_value(row.object, names))
     if row.slot.scope:
         parts.append(f"({row.slot.scope})")
-    if isinstance(row.validity, Interval):
-        if row.validity.start is not None:
-            parts.append(f"from {row.validity.start.isoformat()}")
-        if row.validity.end is not None:
-            parts.append(f"until {row.validity.end.isoformat()}")
+    ends = () if isinstance(row.validity, ClosedToNothing) else (row.validity.start, row.validity.end)
+    parts += [f"{word} {at.isoformat()}" for word, at in zip(("from", "until"), ends, strict=False) if at is not None]
     return " ".join(parts)

@@ -31,7 +31,9 @@ from corrigenda_core.policy.resolution import may_answer_item, plan_resolution
 TOO_YOUNG = "too_young"
 """Why a decisive verdict changes nothing yet; the judge is asked again when the pair is old enough."""
 
-_PROBLEM = "problem"
+PROBLEM = "problem"
+"""The detail of a judge's look that says why its answer does not act."""
+
 _JUDGED_STATUSES = frozenset({Status.ACTIVE, Status.COMPETING, Status.SUPERSEDED, Status.NEEDS_REVIEW})
 _AT_ANY_AGE = frozenset({Verdict.SAME, Verdict.KEEP_BOTH})
 
@@ -85,7 +87,7 @@ def decide_asking(
     for look in looks:
         if (look.record.item_id, look.record.item_version) != (item.item_id, item.version):
             continue
-        waited_for_age = (_PROBLEM, TOO_YOUNG) in look.record.details
+        waited_for_age = (PROBLEM, TOO_YOUNG) in look.record.details
         if now < look.at + quiet_period and not (waited_for_age and of_age):
             return NotAsked.ASKED_BEFORE
     return None
@@ -211,5 +213,5 @@ def _is_cited(question: JudgeQuestion, excerpt: str | None) -> bool:
 
 def _details(judgement: Judgement, problem: str) -> tuple[tuple[str, str], ...]:
     answer = judgement.answer
-    named = (("judge", answer.judge), ("model", answer.model), ("verdict", answer.verdict), (_PROBLEM, problem))
+    named = (("judge", answer.judge), ("model", answer.model), ("verdict", answer.verdict), (PROBLEM, problem))
     return tuple((name, value) for name, value in named if value)

@@ -80,6 +80,9 @@ LIMITS: tuple[Limit, ...] = (
     Limit(name="metadata_key", unit=Unit.CODE_POINTS, least=1, greatest=64),
     Limit(name="metadata_value", unit=Unit.CODE_POINTS, greatest=512),
     Limit(name="stream_items_per_transaction", unit=Unit.ITEMS, least=1, greatest=100),
+    Limit(name="stream_items_waiting", unit=Unit.ITEMS, least=1, greatest=200),
+    Limit(name="stream_bytes_waiting", unit=Unit.BYTES, greatest=8 * 1024 * 1024),
+    Limit(name="stream_idle", unit=Unit.SECONDS, greatest=180),
     # --- a registered source, and what one commit decides again while the team waits
     Limit(name="speakers_per_source", unit=Unit.ITEMS, greatest=100),
     Limit(name="predicates_per_source", unit=Unit.ITEMS, greatest=200),

@@ -190,11 +190,9 @@ def _blocked_by_change(row: Relationship, left: Transition, later: Iterable[Tran
 
 def _blocked(message: str, **named: str) -> Refusal:
     """The refusal that names what stands on the decision: another decision, else a question, a transition or a row."""
-    for name, kind in _BLOCKERS:
-        if name in named:
-            blocker = {"blocker_type": kind, "blocker_id": named[name]}
-            return Refusal(Reason.REVERT_BLOCKED, message, metadata=blocker | named)
-    raise ValueError("a refusal to revert names what stands on the decision")
+    name, kind = next(one for one in _BLOCKERS if one[0] in named)
+    blocker = {"blocker_type": kind, "blocker_id": named[name]}
+    return Refusal(Reason.REVERT_BLOCKED, message, metadata=blocker | named)
 
 
 def _reinstated(view: SlotView, past: PastDecision) -> tuple[SupportDecision, ...]:
@@ -208,5 +206,5 @@ def _reinstated(view: SlotView, past: PastDecision) -> tuple[SupportDecision, ..
             reason=DecisionKind.REVERT.value,
         )
         for support in view.supports
-        if support.support_id in revoked and not support.effective and not support.retired
+        if support.support_id in revoked and not (support.effective or support.erased or support.retired)
     )

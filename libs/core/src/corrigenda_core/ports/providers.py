@@ -213,6 +213,14 @@ class Judge(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSample:
+    """A stored text and the vector that its document has."""
+
+    content: str
+    vector: tuple[float, ...]
+
+
 class Embedder(Protocol):
     """Turns texts into vectors of one space; vectors of different spaces must never be compared."""
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import hashlib
 import sys
 import threading
+import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corrigenda_core.ports.providers import ProviderFailed, Vectors
+from corrigenda_core.process import release_free_memory
 
 MAX_BATCH_TEXTS = 32
 MAX_QUEUED_TEXTS = 4096
@@ -39,6 +43,14 @@ class BatchingEmbedder:
 
     While the thread computes a batch, requests queue up and make the next one. May be used from any number of event
     loops and threads of one process; it must not be shared with a forked child.
+
+    Args:
+        load: loads the model.
+        space: the name of its space.
+        dimensions: the length of its vectors.
+        max_queued_texts: how many texts may wait.
+        max_cached_texts: how many short texts are remembered with their vectors.
+        idle_seconds: after how long without a request the model is dropped, until the next one; ``None``: never.
     """
 
     def __init__(
@@ -49,11 +61,15 @@ class BatchingEmbedder:
         dimensions: int,
         max_queued_texts: int = MAX_QUEUED_TEXTS,
         max_cached_texts: int = MAX_CACHED_TEXTS,
+        idle_seconds: float | None = None,
     ) -> None:
         self._load = load
         self._space = space
         self._dimensions = dimensions
         self._max_queued_texts = max_queued_texts
+        self._idle_seconds = idle_seconds
+        self._idle_timer: threading.Timer | None = None
+        self._used_at = 0.0
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
         self._loading: Future[VectorModel] | None = None
         self._cache = _VectorCache(max_cached_texts)
@@ -90,6 +106,9 @@ class BatchingEmbedder:
     async def close(self) -> None:
         """Answers what is queued and ends the thread; later requests fail."""
         self._closed = True
+        with self._lock:
+            if self._idle_timer is not None:
+                self._idle_timer.cancel()
         await asyncio.to_thread(self._executor.shutdown)
 
     def _vector(self, text: str) -> Future[Vector]:
@@ -105,11 +124,46 @@ class BatchingEmbedder:
             if len(self._queued) >= self._max_queued_texts:
                 raise ProviderFailed("the embedder has too many requests")
             if self._loading is None or (self._loading.done() and self._loading.exception() is not None):
-                self._loading = self._executor.submit(self._load)
+                self._loading = self._executor.submit(self._loaded)
+            self._used_at = time.monotonic()
             # One look at the queue for each request: whichever look comes first takes all that have queued up.
             self._executor.submit(self._answer_batch, self._loading)
             self._queued.append(request)
         return request.future
+
+    def _loaded(self) -> VectorModel:
+        """On the thread: the model, without the memory that loading it took."""
+        model = self._load()
+        release_free_memory()
+        if self._idle_seconds is not None:
+            self._look_again_in(self._idle_seconds)
+        return model
+
+    def _look_again_in(self, seconds: float) -> None:
+        with self._lock:
+            if not self._closed:
+                self._idle_timer = threading.Timer(seconds, self._look_whether_idle)
+                self._idle_timer.daemon = True
+                self._idle_timer.start()
+
+    def _look_whether_idle(self) -> None:
+        # On the thread: then no batch is under way.
+        with suppress(RuntimeError):
+            self._executor.submit(self._drop_if_idle)
+
+    def _drop_if_idle(self) -> None:
+        """On the thread: drops the model, or looks again when it may have become idle."""
+        if self._idle_seconds is None:
+            return
+        with self._lock:
+            remaining = self._used_at + self._idle_seconds - time.monotonic()
+            if remaining <= 0.0 and not self._queued:
+                self._loading = None
+        if remaining > 0.0 or self._loading is not None:
+            self._look_again_in(max(remaining, self._idle_seconds / 10))
+        else:
+            gc.collect()
+            release_free_memory()
 
     def _answer_batch(self, loading: Future[VectorModel]) -> None:
         """On the thread: answers the requests that are queued by now, up to a batch."""

@@ -7,18 +7,15 @@ int8 and activations are float32, so the vector of a text is the same, bit for b
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from corrigenda_core.ports.providers import ProviderFailed, Vectors
+from corrigenda_core.ports.providers import Vectors
 from corrigenda_core.providers.batching import BatchingEmbedder, Vector
+from corrigenda_core.providers.packaged_files import PackagedFile
 
 DIMENSIONS = 384
 # What the model was trained to read; the rest of a longer text does not reach its vector.
@@ -27,29 +24,6 @@ MAX_READ_CODE_POINTS = 8192
 SPACE = f"all-minilm-l6-v2-int8/1/{MAX_TOKENS}-mean"
 # Texts of about the same length are run together: padding to the longest of a mixed batch costs more than it saves.
 LENGTH_STEP_TOKENS = 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PackagedFile:
-    """A data file inside an installed package, and the SHA-256 that it must have."""
-
-    package: str
-    path: str
-    sha256: str
-
-    def locate(self) -> Path:
-        """Where the file is, found without importing the package.
-
-        Raises:
-            ProviderFailed: the package is not installed, or the file is another one.
-        """
-        spec = find_spec(self.package)
-        if spec is None or not spec.submodule_search_locations:
-            raise ProviderFailed(f"the package {self.package} is not installed")
-        file = Path(next(iter(spec.submodule_search_locations)), self.path)
-        if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != self.sha256:
-            raise ProviderFailed(f"{self.package}/{self.path} is not the file that this version was built for")
-        return file
 
 
 MODEL = PackagedFile(
@@ -64,13 +38,16 @@ TOKENIZER = PackagedFile(
 )
 
 
-def minilm_embedder(*, threads: int) -> BatchingEmbedder:
+def minilm_embedder(*, threads: int, idle_seconds: float | None = None) -> BatchingEmbedder:
     """The embedder; it loads nothing before its first text.
 
     Args:
         threads: how many the model computes with. ONNX Runtime gives the interpreter lock back meanwhile.
+        idle_seconds: after how long without a text the model is dropped; ``None``: never.
     """
-    return BatchingEmbedder(partial(MiniLm, threads=threads), space=SPACE, dimensions=DIMENSIONS)
+    return BatchingEmbedder(
+        partial(MiniLm, threads=threads), space=SPACE, dimensions=DIMENSIONS, idle_seconds=idle_seconds
+    )
 
 
 class MiniLm:
@@ -91,6 +68,8 @@ class MiniLm:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
+        # An arena keeps what the largest batch ever took, several hundred megabytes, until the process ends.
+        options.enable_cpu_mem_arena = False
         # Idle threads that spin would take the cores from the services beside us.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session: Any = onnxruntime.InferenceSession(

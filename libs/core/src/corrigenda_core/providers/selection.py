@@ -5,11 +5,14 @@ What a provider needs is imported where it is chosen: models and HTTP clients ar
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import assert_never
 
 from corrigenda_core.config import (
     EmbedderChoice,
     EmbedderSettings,
+    EmbedderSpec,
     ExtractorChoice,
     ExtractorSettings,
     JudgeChoice,
@@ -17,7 +20,7 @@ from corrigenda_core.config import (
     VerifierChoice,
     VerifierSettings,
 )
-from corrigenda_core.ports.providers import Embedder, Extractor, Judge, Verifier
+from corrigenda_core.ports.providers import Embedder, Extractor, Judge, StoredSample, Verifier
 from corrigenda_core.providers.extraction_validation import ValidatedExtractor
 from corrigenda_core.providers.extractor_local import LocalExtractor
 from corrigenda_core.providers.judge_local import LocalJudge
@@ -26,29 +29,48 @@ from corrigenda_core.providers.local.times import TimeReader
 from corrigenda_core.providers.validation import ValidatedVerifier
 from corrigenda_core.providers.verifier_local import LocalVerifier
 
+Sample = Callable[[str], Awaitable[StoredSample | None]]
+"""A text that is stored with a vector of the space of this name, if there is one."""
 
-def make_embedder(settings: EmbedderSettings) -> Embedder:
-    """The embedder; it loads nothing before its first text."""
-    match settings.embedder:
+
+def make_embedder(
+    settings: EmbedderSettings, spec: EmbedderSpec | None = None, sample: Sample | None = None
+) -> Embedder:
+    """The embedder; it loads nothing before its first text.
+
+    Args:
+        settings: of the process.
+        spec: which embedder; by default the one that the settings name.
+        sample: lets a service's model be compared with what is stored; a local model is what its digest says.
+    """
+    asked = spec or settings.embedder_spec
+    idle_seconds = settings.embedder_idle_seconds or None
+    match asked.choice:
         case EmbedderChoice.MINILM:
             from corrigenda_core.providers.embedder_minilm import minilm_embedder
 
-            return minilm_embedder(threads=settings.embedder_threads)
+            return minilm_embedder(threads=settings.embedder_threads, idle_seconds=idle_seconds)
+        case EmbedderChoice.WORDLLAMA:
+            from corrigenda_core.providers.embedder_wordllama import wordllama_embedder
+
+            return wordllama_embedder(idle_seconds=idle_seconds)
         case EmbedderChoice.HASHING:
             from corrigenda_core.providers.embedder_hashing import HashingEmbedder
 
             return HashingEmbedder()
         case EmbedderChoice.OPENAI:
+            from corrigenda_core.providers.embedder_guarded import GuardedEmbedder
             from corrigenda_core.providers.remote.embedder import RemoteEmbedder
             from corrigenda_core.providers.remote.endpoint import Endpoint
 
-            return RemoteEmbedder(
+            remote = RemoteEmbedder(
                 Endpoint(settings.model_service(timeout_seconds=settings.embedder_timeout_seconds)),
-                model=settings.embedder_model,
-                revision=settings.embedder_revision,
-                dimensions=settings.embedder_dimensions,
-                asks_for_length=settings.embedder_shortens,
+                model=asked.model,
+                revision=asked.revision,
+                dimensions=asked.dimensions,
+                asks_for_length=asked.shortens,
             )
+            return remote if sample is None else GuardedEmbedder(remote, partial(sample, remote.space))
         case unknown:
             assert_never(unknown)
 

@@ -54,7 +54,7 @@ class Client:
     ) -> None:
         self.seen_revision = 0
         prepared = _Prepared(secret, timeout_seconds)
-        interceptors = [_Calls(prepared, self._saw), _Streams(prepared)]
+        interceptors = [_Calls(prepared, self._saw), _Streams(prepared), _BothStreams(_Prepared(secret, None))]
         targets = {endpoints.ingest, endpoints.conflict, endpoints.recall}
         self._channels = {target: _channel(target, interceptors, credentials) for target in sorted(targets)}
         self.ingest = ingest_service_pb2_grpc.IngestServiceStub(self._channels[endpoints.ingest])
@@ -96,9 +96,9 @@ class Client:
 
 
 class _Prepared:
-    """What every call goes out with: the key, a deadline, and the trace."""
+    """What every call goes out with: the key, a deadline if there is one, and the trace."""
 
-    def __init__(self, secret: str, timeout_seconds: float) -> None:
+    def __init__(self, secret: str, timeout_seconds: float | None) -> None:
         self._authorization = f"Bearer {secret}"
         self._timeout_seconds = timeout_seconds
 
@@ -146,6 +146,21 @@ class _Streams(grpc.aio.UnaryStreamClientInterceptor):
         request: Any,
     ) -> Any:
         return await continuation(self._prepared(client_call_details), request)
+
+
+class _BothStreams(grpc.aio.StreamStreamClientInterceptor):
+    """Prepares calls that send a stream and are answered with one; they take as long as there is something to send."""
+
+    def __init__(self, prepared: _Prepared) -> None:
+        self._prepared = prepared
+
+    async def intercept_stream_stream(
+        self,
+        continuation: Callable[[grpc.aio.ClientCallDetails, Any], Any],
+        client_call_details: grpc.aio.ClientCallDetails,
+        request_iterator: Any,
+    ) -> Any:
+        return await continuation(self._prepared(client_call_details), request_iterator)
 
 
 def _channel(

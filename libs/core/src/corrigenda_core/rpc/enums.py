@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from corrigenda.conflict.v1 import case_explanation_pb2, conflict_case_pb2, review_item_pb2
+from corrigenda.conflict.v1 import auto_resolution_pb2, case_explanation_pb2, conflict_case_pb2, review_item_pb2
 from corrigenda.ingest.v1 import placement_pb2
 from corrigenda.options.v1 import key_scope_pb2
 from corrigenda.recall.v1 import result_pb2, source_history_pb2, trace_pb2
@@ -29,6 +29,7 @@ from corrigenda_core.domain.evidence import Authority, ScanVerdict, SourceType, 
 from corrigenda_core.domain.explanations import Relation
 from corrigenda_core.domain.fates import Fate
 from corrigenda_core.domain.items import ItemKind, ItemStatus
+from corrigenda_core.domain.judging import Verdict
 from corrigenda_core.domain.objects import Polarity, ValueType
 from corrigenda_core.domain.predicates import (
     Cardinality,
@@ -121,6 +122,7 @@ EXCLUSION_REASON = EnumBridge(case_explanation_pb2.ExclusionReason, ExclusionRea
 FATE = EnumBridge(source_history_pb2.Fate, Fate)
 ITEM_KIND = EnumBridge(review_item_pb2.ItemKind, ItemKind)
 ITEM_STATUS = EnumBridge(review_item_pb2.ItemStatus, ItemStatus)
+JUDGE_VERDICT = EnumBridge(auto_resolution_pb2.JudgeVerdict, Verdict)
 KEY_SCOPE = EnumBridge(key_scope_pb2.KeyScope, KeyScope)
 MODALITY = EnumBridge(relationship_pb2.Modality, Modality)
 OUTCOME = EnumBridge(placement_pb2.Outcome, OutcomeKind)

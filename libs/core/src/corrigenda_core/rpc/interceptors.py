@@ -5,7 +5,8 @@ checked for the permission that the method needs; its bytes are parsed and valid
 fails becomes a status with details; one log line and the metrics tell how it ended, and nothing of what was sent.
 
 A method that answers with a stream passes the same gate: its messages are written inside the call, and its deadline is
-that of all of them.
+that of all of them. One that also takes a stream has no deadline but its caller's; each message of it is parsed when it
+is read, and the key is looked at again with it, because such a call may last for hours.
 
 Health and reflection pass untouched: they are no services of ours, and need no key.
 """
@@ -13,10 +14,11 @@ Health and reflection pass untouched: they are no services of ours, and need no 
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -51,19 +53,22 @@ MayCall: TypeAlias = Callable[[str, Collection[KeyScope]], None]
 """Checks that a key with these scopes may call the method of this path; raises a `Refusal` (SCOPE_MISSING)."""
 
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+_Payload: TypeAlias = bytes | AsyncIterable[bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Target:
     """A method with what its handler does: parse the bytes, then answer the request, with a stream if it ``streams``.
 
-    ``behaviour`` is an awaitable of the one answer, or an asynchronous generator of all of them.
+    ``behaviour`` is an awaitable of the one answer, or an asynchronous generator of all of them. A method that
+    ``reads`` takes a stream of requests.
     """
 
     method: MethodAccess
     parse: Callable[[bytes], Message]
     behaviour: Callable[[Any, Any], Any]
     streams: bool
+    reads: bool
 
 
 @dataclass(slots=True, kw_only=True)
@@ -131,21 +136,28 @@ class CallGate(grpc.aio.ServerInterceptor):
         return self._guarded[path]
 
     def _guard(self, method: MethodAccess, handler: grpc.RpcMethodHandler[Any, Any]) -> grpc.RpcMethodHandler[Any, Any]:
-        behaviour = handler.unary_stream or handler.unary_unary
+        behaviour = handler.unary_unary or handler.unary_stream or handler.stream_stream
         if handler.request_deserializer is None or behaviour is None:
-            raise ValueError(f"{method.path} takes a stream")
-        streams = handler.unary_stream is not None
-        target = _Target(method=method, parse=handler.request_deserializer, behaviour=behaviour, streams=streams)
+            raise ValueError(f"{method.path} takes a stream and has one answer")
+        target = _Target(
+            method=method,
+            parse=handler.request_deserializer,
+            behaviour=behaviour,
+            streams=handler.unary_unary is None,
+            reads=handler.stream_stream is not None,
+        )
 
-        async def serve(payload: bytes, context: _Context) -> Message | None:
+        async def serve(payload: _Payload, context: _Context) -> Message | None:
             return await self._serve(target, payload, context)
 
         # The bytes come here as they are: a caller without a valid key is refused before anything is parsed, and bytes
         # that are no message get the documented error.
-        make = grpc.unary_stream_rpc_method_handler if streams else grpc.unary_unary_rpc_method_handler
+        make = grpc.unary_unary_rpc_method_handler
+        if target.streams:
+            make = grpc.stream_stream_rpc_method_handler if target.reads else grpc.unary_stream_rpc_method_handler
         return make(serve, request_deserializer=None, response_serializer=handler.response_serializer)
 
-    async def _serve(self, target: _Target, payload: bytes, context: _Context) -> Message | None:
+    async def _serve(self, target: _Target, payload: _Payload, context: _Context) -> Message | None:
         call = _arrival(target.method, context)
         self._metrics.began()
         self._in_flight += 1
@@ -177,19 +189,16 @@ class CallGate(grpc.aio.ServerInterceptor):
             return await context.abort(CODES[call.refusal.reason], status.message, details)
 
     async def _within_deadline(
-        self, target: _Target, call: _Arrival, payload: bytes, context: _Context
+        self, target: _Target, call: _Arrival, payload: _Payload, context: _Context
     ) -> Message | None:
         """The answer, or ``None`` once every message of a stream is written."""
         if self._in_flight > self._in_flight_max:
             raise Refusal(Reason.OVERLOADED, "the server has more work than it can finish in time")
-        asked_seconds = context.time_remaining()
-        limit_seconds = min(DEADLINE_DEFAULT_SECONDS if asked_seconds is None else asked_seconds, DEADLINE_MAX_SECONDS)
-        deadline = asyncio.get_running_loop().time() + limit_seconds
+        deadline = asyncio.get_running_loop().time() + _limit_seconds(target, context.time_remaining())
         try:
-            async with asyncio.timeout_at(deadline) as timeout:
+            async with asyncio.timeout_at(None if math.isinf(deadline) else deadline) as timeout:
                 call.caller = await self._admit(call)
-                request = _parsed(target.parse, payload)
-                refuse_invalid(request)
+                request = self._requested(target, call, payload)
                 enter_call(
                     CallContext(
                         method=call.method.path,
@@ -211,13 +220,28 @@ class CallGate(grpc.aio.ServerInterceptor):
                 raise
             raise Refusal(Reason.STORE_UNAVAILABLE, "the deadline passed before the call was done") from None
 
-    async def _admit(self, call: _Arrival) -> Caller:
-        """The authenticated caller, who has not called too often and may call the method."""
+    def _requested(self, target: _Target, call: _Arrival, payload: _Payload) -> Message | AsyncIterator[Message]:
+        """The request of a call, or those that it goes on to send."""
+        if not isinstance(payload, bytes):
+            return self._read(target, call, payload)
+        request = _parsed(target.parse, payload)
+        refuse_invalid(request)
+        return request
+
+    async def _read(self, target: _Target, call: _Arrival, payloads: AsyncIterable[bytes]) -> AsyncIterator[Message]:
+        """The messages of a stream, each from a key that is still good; what they say is the handler's to check."""
+        async for payload in payloads:
+            await self._admit(call, counts=False)
+            yield _parsed(target.parse, payload)
+
+    async def _admit(self, call: _Arrival, *, counts: bool = True) -> Caller:
+        """The authenticated caller, who has not called too often if it ``counts``, and may call the method."""
         bearer = _BEARER.fullmatch(call.metadata.get("authorization", ""))
         if bearer is None:
             raise Refusal(Reason.CREDENTIAL_INVALID, "the call needs a valid key")
         caller = await self._authenticator.authenticate(bearer[1])
-        self._limiter.count(caller.key_id)
+        if counts:
+            self._limiter.count(caller.key_id)
         self._may_call(call.method.path, caller.scopes)
         return caller
 
@@ -244,6 +268,13 @@ class CallGate(grpc.aio.ServerInterceptor):
         )
 
 
+def _limit_seconds(target: _Target, asked_seconds: float | None) -> float:
+    """How long a call may take; one that goes on to send is bounded by its caller alone."""
+    if target.reads:
+        return math.inf if asked_seconds is None else asked_seconds
+    return min(DEADLINE_DEFAULT_SECONDS if asked_seconds is None else asked_seconds, DEADLINE_MAX_SECONDS)
+
+
 def _arrival(method: MethodAccess, context: _Context) -> _Arrival:
     metadata = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
     offered = metadata.get(REQUEST_ID_KEY, "")
@@ -259,6 +290,10 @@ def _parsed(parse: Callable[[bytes], Message], payload: bytes) -> Message:
 
 
 def _incident(error: Exception, call: _Arrival) -> Refusal:
+    return record_incident(error, method=call.method.path, request_id=call.request_id)
+
+
+def record_incident(error: Exception, *, method: str, request_id: str) -> Refusal:
     """Writes a defect to the log and answers with its incident id alone.
 
     The log gets types and places, not the exceptions' texts: those of a database driver quote stored values. What a
@@ -274,8 +309,8 @@ def _incident(error: Exception, call: _Arrival) -> Refusal:
     _log.error(
         "incident",
         incident_id=incident_id,
-        method=call.method.path,
-        request_id=call.request_id,
+        method=method,
+        request_id=request_id,
         exceptions=chain,
         exc_info=error,
         **{name: of_database[name] for name in ("sqlstate", "constraint") if name in of_database},

@@ -31,6 +31,7 @@ def write_sample_team(connection: Connection, *, team_id: UUID | None = None) ->
         _write_case(sample)
         _write_review(sample)
         _write_search(sample)
+        _write_erasure(sample)
     return sample
 
 
@@ -429,4 +430,27 @@ def _write_search(s: SampleTeam) -> None:
             ["production", "deploys", "from", "main"],
             s.recorded_at,
         ],
+    )
+
+
+def _write_erasure(s: SampleTeam) -> None:
+    """The records alone, of a text that no row of the sample holds."""
+    erasure_id = new_id()
+    s.insert(
+        "erasures",
+        erasure_id=erasure_id,
+        fragment_id=s.fragment_id,
+        fragment_ids=[s.fragment_id],
+        reason="sample",
+        erased_by=s.owner_a,
+    )
+    s.insert(
+        "erased_texts",
+        erasure_id=erasure_id,
+        entry=0,
+        table_name="evidence_fragments",
+        row_key=[str(new_id())],
+        column_name="content",
+        entered=ZERO_HASH,
+        tombstone="erased",
     )

@@ -17,7 +17,7 @@ from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.providers.validation import VerifierUnavailable
 
 from corrigenda_ingest.locked_look import LockedLook, Sight
-from corrigenda_ingest.outside import FoundOutside, OutsideLook
+from corrigenda_ingest.outside import Asked, FoundOutside, OutsideLook
 from corrigenda_ingest.submission import PlannedSubmission
 from corrigenda_ingest.verification_tokens import IssuedToken, VerificationTokens
 
@@ -60,21 +60,25 @@ class PreflightRemember:
         Raises:
             Refusal: as Remember would; VERIFIER_UNAVAILABLE, because without a verdict there is nothing to foresee.
         """
-        outside = await self._look(caller, submission, min_revision=min_revision, deadline=deadline)
+        (outside,) = await self._look(
+            caller, [Asked(submission=submission)], is_stored=False, min_revision=min_revision, deadline=deadline
+        )
+        if isinstance(outside, Refusal):
+            raise outside
         if isinstance(outside, StoredResponse):
             raise TypeError("a preflight has no key under which a response could be stored")
         token = self._issued(caller, outside)
-        look = LockedLook(caller, outside)
+        look = LockedLook(caller, [outside])
 
         async def read(transaction: ReadTransaction) -> PreflightRememberResponse:
             async def fetch_all(queries: Sequence[Query]) -> dict[str, list[Row]]:
                 answers = await transaction.fetch_all(*queries)
                 return {query.name: rows for query, rows in zip(queries, answers, strict=True)}
 
-            seen = await look.planned(
-                Sight(reading=transaction.reading, prefetched=transaction.prefetched, fetch_all=fetch_all)
-            )
-            return present(seen.planned, seen.facts, token, transaction.reading.revision)
+            sight = Sight(reading=transaction.reading, prefetched=transaction.prefetched, fetch_all=fetch_all)
+            state = await look.seen(sight)
+            planned = await state.planned(outside, transaction.reading)
+            return present(planned, state.facts, token, transaction.reading.revision)
 
         return await self._reader.run(
             caller.team_id, read, prefetch=look.queries(), min_revision=min_revision, deadline=deadline

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 from corrigenda_core.persistence.document_store import DocumentStore
-from corrigenda_core.ports.providers import Embedder
+from corrigenda_core.persistence.space_store import SpaceStore
 from corrigenda_core.process import announce_ready, stop_event
 from corrigenda_core.providers.selection import make_embedder
 from corrigenda_core.serving import Foundation, open_foundation
@@ -13,18 +14,20 @@ from corrigenda_core.serving import Foundation, open_foundation
 from corrigenda_recall.indexer.config import IndexerSettings
 from corrigenda_recall.indexer.embedding import DocumentEmbedder
 from corrigenda_recall.indexer.metrics import IndexMetrics
+from corrigenda_recall.indexer.respacing import Respacer
 from corrigenda_recall.indexer.worker import Indexer, Pace
 
 # Longer than a poll and a large batch; shorter than what an operator would wait.
 SILENT_SECONDS_MAX = 120.0
 
 
-def indexer(foundation: Foundation, settings: IndexerSettings, embedder: Embedder) -> Indexer:
-    """The worker."""
-    metrics = IndexMetrics(foundation.registry)
+def indexer(
+    foundation: Foundation, settings: IndexerSettings, embedder: DocumentEmbedder, metrics: IndexMetrics
+) -> Indexer:
+    """The worker that makes the documents that are waited for."""
     return Indexer(
         store=DocumentStore(database=foundation.database, reader=foundation.reader, now=foundation.now),
-        embedder=DocumentEmbedder(embedder, metrics),
+        embedder=embedder,
         pace=Pace(
             batch_fragments=settings.index_batch_fragments,
             poll_seconds=settings.index_poll_milliseconds / 1000,
@@ -38,13 +41,21 @@ def indexer(foundation: Foundation, settings: IndexerSettings, embedder: Embedde
 
 async def run_worker(settings: IndexerSettings) -> None:
     """Indexes until the process is told to stop."""
-    embedder = make_embedder(settings)
-    try:
-        async with open_foundation(settings, "indexer") as foundation:
+    async with open_foundation(settings, "indexer") as foundation:
+        spaces = SpaceStore(database=foundation.database, reader=foundation.reader)
+        embedder = make_embedder(settings, sample=spaces.sample)
+        try:
+            metrics = IndexMetrics(foundation.registry)
+            documents = DocumentEmbedder(embedder, metrics)
             stop = stop_event()
-            worker = indexer(foundation, settings, embedder)
+            worker = indexer(foundation, settings, documents, metrics)
+            respacer = Respacer(
+                store=spaces, embedder=documents, metrics=metrics, check_seconds=settings.index_space_seconds
+            )
             foundation.health.expect_beats(silent_seconds_max=SILENT_SECONDS_MAX)
             announce_ready(name="indexer")
-            await worker.run_until(stop)
-    finally:
-        await embedder.close()
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(worker.run_until(stop))
+                tasks.create_task(respacer.run_until(stop))
+        finally:
+            await embedder.close()

@@ -29,11 +29,11 @@ class DocumentEmbedder:
     """An embedder whose failures are counted and cost no batch.
 
     Raises:
-        ValueError: if its vectors are not of the length that the database holds.
+        ValueError: if its vectors are longer than the database holds.
     """
 
     def __init__(self, embedder: Embedder, metrics: IndexMetrics) -> None:
-        if embedder.dimensions != EMBEDDING_DIMENSIONS:
+        if embedder.dimensions > EMBEDDING_DIMENSIONS:
             raise ValueError(f"search documents hold {EMBEDDING_DIMENSIONS} dimensions, not {embedder.dimensions}")
         self._embedder = embedder
         self._metrics = metrics

@@ -24,6 +24,14 @@ class IndexMetrics:
         self.embedding_failures = Counter(
             "corrigenda_search_embedding_failures", "Batches that could not be embedded.", registry=registry
         )
+        self.respaced = Counter(
+            "corrigenda_search_respaced", "Documents that got a vector of the present model.", registry=registry
+        )
+        self.other_space_teams = Gauge(
+            "corrigenda_search_other_space_teams",
+            "Teams with documents that another model embedded, at most as many as one look counts.",
+            registry=registry,
+        )
         self.given_up = Counter(
             "corrigenda_search_given_up", "Texts that are found by their words alone for good.", registry=registry
         )

@@ -179,8 +179,7 @@ class Indexer:
         wanted: dict[FragmentId, Intent] = {}
         for intent in intents:
             is_indexed = intent.embedding_space == self._embedder.space and intent.reason != _TEXT_MAY_DIFFER
-            # Quarantined text is not to be found.
-            if not intent.quarantined and not is_indexed:
+            if not intent.hidden and not is_indexed:
                 wanted[intent.fragment_id] = intent
         return list(wanted.values())
 

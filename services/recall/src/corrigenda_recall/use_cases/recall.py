@@ -49,11 +49,16 @@ BRANCH_HITS_PER_RESULT = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
-    """The use case; ``embedding_timeout_seconds`` bounds how long a query may take to become a vector."""
+    """The use case.
+
+    ``embedding_timeout_seconds`` bounds how long a query may take to become a vector. ``previous_embedder`` is asked
+    too while documents of its space are not embedded anew.
+    """
 
     reader: ReadRunner
     embedder: Embedder
     embedding_timeout_seconds: float
+    previous_embedder: Embedder | None = None
 
     async def __call__(self, caller: Caller, question: RecallQuestion, deadline: Deadline) -> RecallAnswer:
         """Answers a question.
@@ -62,12 +67,12 @@ class Recall:
             Refusal: INVALID_FIELD, REVISION_NOT_REPLICATED.
         """
         # A model is never asked inside a transaction.
-        vector = await self._vector(question.query, deadline)
+        vectors = await self._vectors(question.query, deadline)
         searched = Question(
             terms=plan_query_terms(question.query),
             names=plan_query_names(question.query),
             reader_id=caller.profile_id,
-            vector=vector,
+            vectors=vectors,
         )
 
         async def read(transaction: ReadTransaction, view: ReadView) -> RecallAnswer:
@@ -83,14 +88,21 @@ class Recall:
             deadline=deadline,
         )
 
-    async def _vector(self, query: str, deadline: Deadline) -> StoredVector | None:
-        """The query's embedding, or ``None``: then words and entities answer, and the answer says so (R9.6)."""
-        try:
-            async with asyncio.timeout(min(self.embedding_timeout_seconds, deadline.remaining_seconds() / 2)):
-                (vector,) = await self.embedder.embed([query])
-        except (ProviderFailed, TimeoutError):
-            return None
-        return StoredVector.of(vector.tolist(), self.embedder.space)
+    async def _vectors(self, query: str, deadline: Deadline) -> tuple[StoredVector, ...]:
+        """The query's embeddings; without any, words and entities answer, and the answer says so (R9.6)."""
+        embedders = [self.embedder, *([] if self.previous_embedder is None else [self.previous_embedder])]
+        seconds = min(self.embedding_timeout_seconds, deadline.remaining_seconds() / 2)
+        found = await asyncio.gather(*(_vector(embedder, query, seconds) for embedder in embedders))
+        return tuple(vector for vector in found if vector is not None)
+
+
+async def _vector(embedder: Embedder, query: str, timeout_seconds: float) -> StoredVector | None:
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            (vector,) = await embedder.embed([query])
+    except (ProviderFailed, TimeoutError):
+        return None
+    return StoredVector.of(vector.tolist(), embedder.space)
 
 
 async def _answer(transaction: ReadTransaction, view: ReadView, searched: Question, limit: int) -> RecallAnswer:
@@ -121,7 +133,7 @@ async def _answer(transaction: ReadTransaction, view: ReadView, searched: Questi
         evidence=case_evidence_of(evidence),
         names=entity_names_of(names),
         profiles=profile_names_of(profiles),
-        degraded=_degraded(searched, searched_revision < view.revision),
+        degraded=_degraded(searched, hits, searched_revision < view.revision),
         searched_revision=searched_revision,
     )
 
@@ -166,6 +178,10 @@ def _searched_revision(view: ReadView, hits: Hits) -> int:
     return min(view.revision, hits.first_waiting_revision - 1)
 
 
-def _degraded(searched: Question, is_behind: bool) -> tuple[Degradation, ...]:
-    found = {Degradation.NO_EMBEDDING: searched.vector is None, Degradation.SEARCH_BEHIND: is_behind}
+def _degraded(searched: Question, hits: Hits, is_behind: bool) -> tuple[Degradation, ...]:
+    found = {
+        Degradation.NO_EMBEDDING: not searched.vectors,
+        Degradation.SEARCH_BEHIND: is_behind,
+        Degradation.OTHER_EMBEDDING_SPACE: hits.has_other_spaces,
+    }
     return tuple(degradation for degradation, is_so in found.items() if is_so)

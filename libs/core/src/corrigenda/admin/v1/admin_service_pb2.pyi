@@ -5,6 +5,7 @@ The service through which a team is administered."""
 
 from collections import abc as _abc
 from corrigenda.admin.v1 import alert_pb2 as _alert_pb2
+from corrigenda.admin.v1 import erasure_pb2 as _erasure_pb2
 from corrigenda.admin.v1 import profile_pb2 as _profile_pb2
 from corrigenda.admin.v1 import source_pb2 as _source_pb2
 from corrigenda.admin.v1 import team_pb2 as _team_pb2
@@ -886,6 +887,82 @@ class OpenTeamResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___OpenTeamResponse: _TypeAlias = OpenTeamResponse  # noqa: Y015
+
+@_typing.final
+class EraseEvidenceRequest(_message.Message):
+    """A text to erase."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    FRAGMENT_ID_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    idempotency_key: _builtins.str
+    """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
+    fragment_id: _builtins.str
+    """UUID of the fragment."""
+    reason: _builtins.str
+    """Why, for the record, 1..256 code points; it stays, so it must not repeat the text."""
+    def __init__(
+        self,
+        *,
+        idempotency_key: _builtins.str = ...,
+        fragment_id: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fragment_id", b"fragment_id", "idempotency_key", b"idempotency_key", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EraseEvidenceRequest: _TypeAlias = EraseEvidenceRequest  # noqa: Y015
+
+@_typing.final
+class EraseEvidenceResponse(_message.Message):
+    """What was erased, and what followed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ERASURE_FIELD_NUMBER: _builtins.int
+    RELATIONSHIP_IDS_FIELD_NUMBER: _builtins.int
+    CONFLICT_IDS_FIELD_NUMBER: _builtins.int
+    DERIVED_FRAGMENT_IDS_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    revision: _builtins.int
+    """The commit that erased it."""
+    @_builtins.property
+    def erasure(self) -> _erasure_pb2.Erasure:
+        """The erasure."""
+
+    @_builtins.property
+    def relationship_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """UUIDs of the relationships that changed, of any owner."""
+
+    @_builtins.property
+    def conflict_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """UUIDs of the conflicts that changed."""
+
+    @_builtins.property
+    def derived_fragment_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """UUIDs of fragments that name an erased one as their origin: summaries of it may be to be erased as well."""
+
+    def __init__(
+        self,
+        *,
+        erasure: _erasure_pb2.Erasure | None = ...,
+        relationship_ids: _abc.Iterable[_builtins.str] | None = ...,
+        conflict_ids: _abc.Iterable[_builtins.str] | None = ...,
+        derived_fragment_ids: _abc.Iterable[_builtins.str] | None = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["erasure", b"erasure"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conflict_ids", b"conflict_ids", "derived_fragment_ids", b"derived_fragment_ids", "erasure", b"erasure", "relationship_ids", b"relationship_ids", "revision", b"revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EraseEvidenceResponse: _TypeAlias = EraseEvidenceResponse  # noqa: Y015
 
 @_typing.final
 class ListAlertsRequest(_message.Message):

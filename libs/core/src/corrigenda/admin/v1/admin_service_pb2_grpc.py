@@ -101,6 +101,11 @@ class AdminServiceStub:
                 request_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.OpenTeamRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.OpenTeamResponse.FromString,
                 _registered_method=True)
+        self.EraseEvidence = channel.unary_unary(
+                '/corrigenda.admin.v1.AdminService/EraseEvidence',
+                request_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.EraseEvidenceRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.EraseEvidenceResponse.FromString,
+                _registered_method=True)
         self.ListAlerts = channel.unary_unary(
                 '/corrigenda.admin.v1.AdminService/ListAlerts',
                 request_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ListAlertsRequest.SerializeToString,
@@ -267,6 +272,22 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def EraseEvidence(self, request, context):
+        """Erases a text for good: every copy of it, and of the words that nothing else gave, becomes a tombstone with a keyed
+        hash, in every view, also a past one. Ids and the audit stay, and the ledger still verifies. Whatever the text
+        supported, whoever's it is, is judged without it in the same commit. Nobody can take an erasure back.
+
+        What PostgreSQL keeps of replaced rows (dead tuples, the write-ahead log, backups) is the operator's to remove.
+
+        Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND, EVIDENCE_ERASED, IDEMPOTENCY_CONFLICT, CONTENTION, and those
+        that every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListAlerts(self, request, context):
         """What a person has to look at, the latest first. Reads only.
 
@@ -343,6 +364,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.OpenTeam,
                     request_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.OpenTeamRequest.FromString,
                     response_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.OpenTeamResponse.SerializeToString,
+            ),
+            'EraseEvidence': grpc.unary_unary_rpc_method_handler(
+                    servicer.EraseEvidence,
+                    request_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.EraseEvidenceRequest.FromString,
+                    response_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.EraseEvidenceResponse.SerializeToString,
             ),
             'ListAlerts': grpc.unary_unary_rpc_method_handler(
                     servicer.ListAlerts,
@@ -703,6 +729,33 @@ class AdminService:
             '/corrigenda.admin.v1.AdminService/OpenTeam',
             corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.OpenTeamRequest.SerializeToString,
             corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.OpenTeamResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EraseEvidence(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.admin.v1.AdminService/EraseEvidence',
+            corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.EraseEvidenceRequest.SerializeToString,
+            corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.EraseEvidenceResponse.FromString,
             options,
             channel_credentials,
             insecure,

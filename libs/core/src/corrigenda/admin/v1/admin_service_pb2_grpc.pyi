@@ -120,6 +120,18 @@ class AdminServiceStub:
     Reasons: INVALID_FIELD, TOO_LARGE, TEAM_OPEN, CLOCK_AHEAD, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every
     call can have.
     """
+    EraseEvidence: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.EraseEvidenceRequest, _admin_service_pb2.EraseEvidenceResponse]
+    """Erases a text for good: every copy of it, and of the words that nothing else gave, becomes a tombstone with a keyed
+    hash, in every view, also a past one. Ids and the audit stay, and the ledger still verifies. Whatever the text
+    supported, whoever's it is, is judged without it in the same commit. Nobody can take an erasure back.
+
+    What PostgreSQL keeps of replaced rows (dead tuples, the write-ahead log, backups) is the operator's to remove.
+
+    Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND, EVIDENCE_ERASED, IDEMPOTENCY_CONFLICT, CONTENTION, and those
+    that every call can have.
+    """
     ListAlerts: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.ListAlertsRequest, _admin_service_pb2.ListAlertsResponse]
     """What a person has to look at, the latest first. Reads only.
 
@@ -309,6 +321,24 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
 
         Reasons: INVALID_FIELD, TOO_LARGE, TEAM_OPEN, CLOCK_AHEAD, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every
         call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def EraseEvidence(
+        self,
+        request: _admin_service_pb2.EraseEvidenceRequest,
+        context: _aio.ServicerContext[_admin_service_pb2.EraseEvidenceRequest, _abc.Awaitable[_admin_service_pb2.EraseEvidenceResponse]],
+    ) -> _abc.Awaitable[_admin_service_pb2.EraseEvidenceResponse]:
+        """Erases a text for good: every copy of it, and of the words that nothing else gave, becomes a tombstone with a keyed
+        hash, in every view, also a past one. Ids and the audit stay, and the ledger still verifies. Whatever the text
+        supported, whoever's it is, is judged without it in the same commit. Nobody can take an erasure back.
+
+        What PostgreSQL keeps of replaced rows (dead tuples, the write-ahead log, backups) is the operator's to remove.
+
+        Idempotency: the same key with the same request answers what the first call answered and does nothing.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND, EVIDENCE_ERASED, IDEMPOTENCY_CONFLICT, CONTENTION, and those
+        that every call can have.
         """
 
     @_abc_1.abstractmethod

@@ -4,7 +4,9 @@ isort:skip_file
 The service through which conflicts are read and reviewed."""
 
 from collections import abc as _abc
+from corrigenda.conflict.v1 import auto_resolution_pb2 as _auto_resolution_pb2
 from corrigenda.conflict.v1 import case_explanation_pb2 as _case_explanation_pb2
+from corrigenda.conflict.v1 import competing_facts_pb2 as _competing_facts_pb2
 from corrigenda.conflict.v1 import conflict_case_pb2 as _conflict_case_pb2
 from corrigenda.conflict.v1 import resolution_pb2 as _resolution_pb2
 from corrigenda.conflict.v1 import review_item_pb2 as _review_item_pb2
@@ -396,6 +398,113 @@ class ExplainConflictResponse(_message.Message):
 Global___ExplainConflictResponse: _TypeAlias = ExplainConflictResponse  # noqa: Y015
 
 @_typing.final
+class GetCompetingFactsRequest(_message.Message):
+    """Asks for the live disagreements about an entity."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENTITY_ID_FIELD_NUMBER: _builtins.int
+    PREDICATE_FIELD_NUMBER: _builtins.int
+    AS_OF_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    VALID_AT_FIELD_NUMBER: _builtins.int
+    MIN_REVISION_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    entity_id: _builtins.str
+    """UUID of the entity."""
+    predicate: _builtins.str
+    """Only disagreements about this predicate, by its key, at most 64 code points. Default: about any."""
+    revision: _builtins.int
+    """What was known after the commit with this number."""
+    min_revision: _builtins.int
+    """The answer must know at least this revision (read your writes). Default: any."""
+    page_size: _builtins.int
+    """Most slots of this page, 1..200; larger ones are clamped. Default: 50."""
+    page_token: _builtins.str
+    """`next_page_token` of the page before, at most 1024 bytes. Default: the first page."""
+    @_builtins.property
+    def as_of(self) -> _timestamp_pb2.Timestamp:
+        """What was known at this instant, inclusive; not later than the team's present time."""
+
+    @_builtins.property
+    def valid_at(self) -> _timestamp_pb2.Timestamp:
+        """When in the world: disagreements about what holds at this instant are asked for. Default: `as_of`, or else the team's
+        present time.
+        """
+
+    def __init__(
+        self,
+        *,
+        entity_id: _builtins.str = ...,
+        predicate: _builtins.str = ...,
+        as_of: _timestamp_pb2.Timestamp | None = ...,
+        revision: _builtins.int = ...,
+        valid_at: _timestamp_pb2.Timestamp | None = ...,
+        min_revision: _builtins.int = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_valid_at", b"_valid_at", "as_of", b"as_of", "known", b"known", "revision", b"revision", "valid_at", b"valid_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_valid_at", b"_valid_at", "as_of", b"as_of", "entity_id", b"entity_id", "known", b"known", "min_revision", b"min_revision", "page_size", b"page_size", "page_token", b"page_token", "predicate", b"predicate", "revision", b"revision", "valid_at", b"valid_at"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__valid_at: _TypeAlias = _typing.Literal["valid_at"]  # noqa: Y015
+    _WhichOneofArgType__valid_at: _TypeAlias = _typing.Literal["_valid_at", b"_valid_at"]  # noqa: Y015
+    _WhichOneofReturnType_known: _TypeAlias = _typing.Literal["as_of", "revision"]  # noqa: Y015
+    _WhichOneofArgType_known: _TypeAlias = _typing.Literal["known", b"known"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__valid_at) -> _WhichOneofReturnType__valid_at | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_known) -> _WhichOneofReturnType_known | None: ...
+
+Global___GetCompetingFactsRequest: _TypeAlias = GetCompetingFactsRequest  # noqa: Y015
+
+@_typing.final
+class GetCompetingFactsResponse(_message.Message):
+    """A page of slots with live disagreements."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SLOTS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    VALID_AT_FIELD_NUMBER: _builtins.int
+    KNOWN_AT_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Token of the next page, which may be empty. Empty: this is the last one."""
+    revision: _builtins.int
+    """The revision that every page shows."""
+    @_builtins.property
+    def slots(self) -> _containers.RepeatedCompositeFieldContainer[_competing_facts_pb2.CompetingSlot]:
+        """The slots, by the UUID of their subject, predicate and scope."""
+
+    @_builtins.property
+    def valid_at(self) -> _timestamp_pb2.Timestamp:
+        """The valid time that was asked for, or what stood for it; the same on every page."""
+
+    @_builtins.property
+    def known_at(self) -> _timestamp_pb2.Timestamp:
+        """The instant up to which this answer knows everything."""
+
+    def __init__(
+        self,
+        *,
+        slots: _abc.Iterable[_competing_facts_pb2.CompetingSlot] | None = ...,
+        next_page_token: _builtins.str = ...,
+        valid_at: _timestamp_pb2.Timestamp | None = ...,
+        known_at: _timestamp_pb2.Timestamp | None = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["known_at", b"known_at", "valid_at", b"valid_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["known_at", b"known_at", "next_page_token", b"next_page_token", "revision", b"revision", "slots", b"slots", "valid_at", b"valid_at"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetCompetingFactsResponse: _TypeAlias = GetCompetingFactsResponse  # noqa: Y015
+
+@_typing.final
 class ResolveConflictRequest(_message.Message):
     """Decides a review item."""
 
@@ -564,6 +673,101 @@ class RevertResolutionResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RevertResolutionResponse: _TypeAlias = RevertResolutionResponse  # noqa: Y015
+
+@_typing.final
+class AutoResolveRequest(_message.Message):
+    """Lets the judge look at the caller's questions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    MINIMUM_AGE_SECONDS_FIELD_NUMBER: _builtins.int
+    QUIET_PERIOD_SECONDS_FIELD_NUMBER: _builtins.int
+    idempotency_key: _builtins.str
+    """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
+    dry_run: _builtins.bool
+    """Whether only to tell what would happen: the judge is asked, and nothing is stored. Default: no."""
+    limit: _builtins.int
+    """Most questions of this run, 1..200. Default: 50."""
+    minimum_age_seconds: _builtins.int
+    """How old both sides are before a verdict ends one of them, 0..2592000 seconds. Default: 3600."""
+    quiet_period_seconds: _builtins.int
+    """After how long a judge that was not sure is asked about the same version of a question again, 0..2592000 seconds.
+    Default: 86400.
+    """
+    def __init__(
+        self,
+        *,
+        idempotency_key: _builtins.str = ...,
+        dry_run: _builtins.bool = ...,
+        limit: _builtins.int | None = ...,
+        minimum_age_seconds: _builtins.int | None = ...,
+        quiet_period_seconds: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "_minimum_age_seconds", b"_minimum_age_seconds", "_quiet_period_seconds", b"_quiet_period_seconds", "limit", b"limit", "minimum_age_seconds", b"minimum_age_seconds", "quiet_period_seconds", b"quiet_period_seconds"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "_minimum_age_seconds", b"_minimum_age_seconds", "_quiet_period_seconds", b"_quiet_period_seconds", "dry_run", b"dry_run", "idempotency_key", b"idempotency_key", "limit", b"limit", "minimum_age_seconds", b"minimum_age_seconds", "quiet_period_seconds", b"quiet_period_seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__limit: _TypeAlias = _typing.Literal["limit"]  # noqa: Y015
+    _WhichOneofArgType__limit: _TypeAlias = _typing.Literal["_limit", b"_limit"]  # noqa: Y015
+    _WhichOneofReturnType__minimum_age_seconds: _TypeAlias = _typing.Literal["minimum_age_seconds"]  # noqa: Y015
+    _WhichOneofArgType__minimum_age_seconds: _TypeAlias = _typing.Literal["_minimum_age_seconds", b"_minimum_age_seconds"]  # noqa: Y015
+    _WhichOneofReturnType__quiet_period_seconds: _TypeAlias = _typing.Literal["quiet_period_seconds"]  # noqa: Y015
+    _WhichOneofArgType__quiet_period_seconds: _TypeAlias = _typing.Literal["_quiet_period_seconds", b"_quiet_period_seconds"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__limit) -> _WhichOneofReturnType__limit | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__minimum_age_seconds) -> _WhichOneofReturnType__minimum_age_seconds | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__quiet_period_seconds) -> _WhichOneofReturnType__quiet_period_seconds | None: ...
+
+Global___AutoResolveRequest: _TypeAlias = AutoResolveRequest  # noqa: Y015
+
+@_typing.final
+class AutoResolveResponse(_message.Message):
+    """One message of a run: a question, or at last the report."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DONE_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    ITEM_FIELD_NUMBER: _builtins.int
+    REPORT_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    done: _builtins.int
+    """How many questions the run has gone over, this one included."""
+    total: _builtins.int
+    """How many it goes over."""
+    revision: _builtins.int
+    """The team's latest revision that this message knows."""
+    @_builtins.property
+    def item(self) -> _auto_resolution_pb2.AutoResolvedItem:
+        """What became of a question."""
+
+    @_builtins.property
+    def report(self) -> _auto_resolution_pb2.AutoResolveReport:
+        """The end of the run."""
+
+    def __init__(
+        self,
+        *,
+        done: _builtins.int = ...,
+        total: _builtins.int = ...,
+        item: _auto_resolution_pb2.AutoResolvedItem | None = ...,
+        report: _auto_resolution_pb2.AutoResolveReport | None = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "item", b"item", "report", b"report"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["done", b"done", "event", b"event", "item", b"item", "report", b"report", "revision", b"revision", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["item", "report"]  # noqa: Y015
+    _WhichOneofArgType_event: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_event) -> _WhichOneofReturnType_event | None: ...
+
+Global___AutoResolveResponse: _TypeAlias = AutoResolveResponse  # noqa: Y015
 
 @_typing.final
 class ReviewNowRequest(_message.Message):

@@ -50,6 +50,11 @@ class ConflictServiceStub:
                 request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictResponse.FromString,
                 _registered_method=True)
+        self.GetCompetingFacts = channel.unary_unary(
+                '/corrigenda.conflict.v1.ConflictService/GetCompetingFacts',
+                request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.GetCompetingFactsRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.GetCompetingFactsResponse.FromString,
+                _registered_method=True)
         self.ResolveConflict = channel.unary_unary(
                 '/corrigenda.conflict.v1.ConflictService/ResolveConflict',
                 request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ResolveConflictRequest.SerializeToString,
@@ -59,6 +64,11 @@ class ConflictServiceStub:
                 '/corrigenda.conflict.v1.ConflictService/RevertResolution',
                 request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.RevertResolutionRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.RevertResolutionResponse.FromString,
+                _registered_method=True)
+        self.AutoResolve = channel.unary_stream(
+                '/corrigenda.conflict.v1.ConflictService/AutoResolve',
+                request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.AutoResolveRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.AutoResolveResponse.FromString,
                 _registered_method=True)
         self.ReviewNow = channel.unary_unary(
                 '/corrigenda.conflict.v1.ConflictService/ReviewNow',
@@ -112,6 +122,17 @@ class ConflictServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetCompetingFacts(self, request, context):
+        """The live disagreements about an entity, as subject or object, grouped by slot: those within an owner, which the owner
+        decides, and those between owners, which are team conflicts. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
+        every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ResolveConflict(self, request, context):
         """Decides one of the caller's own review items of kind `relationship`: which of the statements that exclude each other
         hold. The decision is kept, is made on the version of the item that the caller saw, and can be reverted.
@@ -135,6 +156,22 @@ class ConflictServiceServicer:
 
         Reasons: INVALID_FIELD, TOO_LARGE, NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, CONTENTION, REVERT_BLOCKED,
         and those that every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AutoResolve(self, request, context):
+        """Lets the judge look at the caller's pending questions between two statements, the oldest first, one after the other. A
+        decisive verdict is carried out like a decision of the caller, is recorded with judge, model and reason, and can be
+        reverted; any other answer is recorded and changes nothing. Three or more values, and systems of record, are for
+        people. The answer is a stream: one message per question, then the report. A question whose judge fails is skipped, and
+        a caller who hangs up loses nothing: every question is a commit of its own.
+
+        Idempotency: the same key with the same request goes over the same questions; those that were decided answer what they
+        answered then. A dry run stores nothing.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every call can have.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -190,6 +227,11 @@ def add_ConflictServiceServicer_to_server(servicer, server):
                     request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictRequest.FromString,
                     response_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ExplainConflictResponse.SerializeToString,
             ),
+            'GetCompetingFacts': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetCompetingFacts,
+                    request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.GetCompetingFactsRequest.FromString,
+                    response_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.GetCompetingFactsResponse.SerializeToString,
+            ),
             'ResolveConflict': grpc.unary_unary_rpc_method_handler(
                     servicer.ResolveConflict,
                     request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ResolveConflictRequest.FromString,
@@ -199,6 +241,11 @@ def add_ConflictServiceServicer_to_server(servicer, server):
                     servicer.RevertResolution,
                     request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.RevertResolutionRequest.FromString,
                     response_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.RevertResolutionResponse.SerializeToString,
+            ),
+            'AutoResolve': grpc.unary_stream_rpc_method_handler(
+                    servicer.AutoResolve,
+                    request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.AutoResolveRequest.FromString,
+                    response_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.AutoResolveResponse.SerializeToString,
             ),
             'ReviewNow': grpc.unary_unary_rpc_method_handler(
                     servicer.ReviewNow,
@@ -309,6 +356,33 @@ class ConflictService:
             _registered_method=True)
 
     @staticmethod
+    def GetCompetingFacts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.conflict.v1.ConflictService/GetCompetingFacts',
+            corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.GetCompetingFactsRequest.SerializeToString,
+            corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.GetCompetingFactsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ResolveConflict(request,
             target,
             options=(),
@@ -352,6 +426,33 @@ class ConflictService:
             '/corrigenda.conflict.v1.ConflictService/RevertResolution',
             corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.RevertResolutionRequest.SerializeToString,
             corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.RevertResolutionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AutoResolve(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/corrigenda.conflict.v1.ConflictService/AutoResolve',
+            corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.AutoResolveRequest.SerializeToString,
+            corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.AutoResolveResponse.FromString,
             options,
             channel_credentials,
             insecure,

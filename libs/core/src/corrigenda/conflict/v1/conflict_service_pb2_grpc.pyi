@@ -35,6 +35,13 @@ class ConflictServiceStub:
 
     Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that every call can have.
     """
+    GetCompetingFacts: _aio.UnaryUnaryMultiCallable[_conflict_service_pb2.GetCompetingFactsRequest, _conflict_service_pb2.GetCompetingFactsResponse]
+    """The live disagreements about an entity, as subject or object, grouped by slot: those within an owner, which the owner
+    decides, and those between owners, which are team conflicts. Reads only.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
+    every call can have.
+    """
     ResolveConflict: _aio.UnaryUnaryMultiCallable[_conflict_service_pb2.ResolveConflictRequest, _conflict_service_pb2.ResolveConflictResponse]
     """Decides one of the caller's own review items of kind `relationship`: which of the statements that exclude each other
     hold. The decision is kept, is made on the version of the item that the caller saw, and can be reverted.
@@ -54,6 +61,18 @@ class ConflictServiceStub:
 
     Reasons: INVALID_FIELD, TOO_LARGE, NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, CONTENTION, REVERT_BLOCKED,
     and those that every call can have.
+    """
+    AutoResolve: _aio.UnaryStreamMultiCallable[_conflict_service_pb2.AutoResolveRequest, _conflict_service_pb2.AutoResolveResponse]
+    """Lets the judge look at the caller's pending questions between two statements, the oldest first, one after the other. A
+    decisive verdict is carried out like a decision of the caller, is recorded with judge, model and reason, and can be
+    reverted; any other answer is recorded and changes nothing. Three or more values, and systems of record, are for
+    people. The answer is a stream: one message per question, then the report. A question whose judge fails is skipped, and
+    a caller who hangs up loses nothing: every question is a commit of its own.
+
+    Idempotency: the same key with the same request goes over the same questions; those that were decided answer what they
+    answered then. A dry run stores nothing.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every call can have.
     """
     ReviewNow: _aio.UnaryUnaryMultiCallable[_conflict_service_pb2.ReviewNowRequest, _conflict_service_pb2.ReviewNowResponse]
     """Queues a look at every live conflict of the team for the reviewer process, which applies the same thresholds and
@@ -117,6 +136,19 @@ class ConflictServiceServicer(metaclass=_abc_1.ABCMeta):
         """
 
     @_abc_1.abstractmethod
+    def GetCompetingFacts(
+        self,
+        request: _conflict_service_pb2.GetCompetingFactsRequest,
+        context: _aio.ServicerContext[_conflict_service_pb2.GetCompetingFactsRequest, _abc.Awaitable[_conflict_service_pb2.GetCompetingFactsResponse]],
+    ) -> _abc.Awaitable[_conflict_service_pb2.GetCompetingFactsResponse]:
+        """The live disagreements about an entity, as subject or object, grouped by slot: those within an owner, which the owner
+        decides, and those between owners, which are team conflicts. Reads only.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, RESOURCE_NOT_FOUND, REVISION_NOT_REPLICATED, and those that
+        every call can have.
+        """
+
+    @_abc_1.abstractmethod
     def ResolveConflict(
         self,
         request: _conflict_service_pb2.ResolveConflictRequest,
@@ -146,6 +178,24 @@ class ConflictServiceServicer(metaclass=_abc_1.ABCMeta):
 
         Reasons: INVALID_FIELD, TOO_LARGE, NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, CONTENTION, REVERT_BLOCKED,
         and those that every call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def AutoResolve(
+        self,
+        request: _conflict_service_pb2.AutoResolveRequest,
+        context: _aio.ServicerContext[_conflict_service_pb2.AutoResolveRequest, _abc.AsyncIterator[_conflict_service_pb2.AutoResolveResponse]],
+    ) -> _abc.AsyncIterator[_conflict_service_pb2.AutoResolveResponse]:
+        """Lets the judge look at the caller's pending questions between two statements, the oldest first, one after the other. A
+        decisive verdict is carried out like a decision of the caller, is recorded with judge, model and reason, and can be
+        reverted; any other answer is recorded and changes nothing. Three or more values, and systems of record, are for
+        people. The answer is a stream: one message per question, then the report. A question whose judge fails is skipped, and
+        a caller who hangs up loses nothing: every question is a commit of its own.
+
+        Idempotency: the same key with the same request goes over the same questions; those that were decided answer what they
+        answered then. A dry run stores nothing.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every call can have.
         """
 
     @_abc_1.abstractmethod

@@ -4,6 +4,7 @@ isort:skip_file
 The service through which profiles write their own records."""
 
 from collections import abc as _abc
+from corrigenda.errors.v1 import error_reason_pb2 as _error_reason_pb2
 from corrigenda.ingest.v1 import adoption_pb2 as _adoption_pb2
 from corrigenda.ingest.v1 import forgetting_pb2 as _forgetting_pb2
 from corrigenda.ingest.v1 import placement_decision_pb2 as _placement_decision_pb2
@@ -134,6 +135,132 @@ class RememberResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RememberResponse: _TypeAlias = RememberResponse  # noqa: Y015
+
+@_typing.final
+class RememberStreamRequest(_message.Message):
+    """One submission of a stream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SUBMISSION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def submission(self) -> Global___RememberRequest:
+        """The submission, with an idempotency key of its own."""
+
+    def __init__(
+        self,
+        *,
+        submission: Global___RememberRequest | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["submission", b"submission"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["submission", b"submission"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RememberStreamRequest: _TypeAlias = RememberStreamRequest  # noqa: Y015
+
+@_typing.final
+class RememberStreamResponse(_message.Message):
+    """The result of one submission of a stream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    INDEX_FIELD_NUMBER: _builtins.int
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    RESPONSE_FIELD_NUMBER: _builtins.int
+    REFUSAL_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    index: _builtins.int
+    """Place of the submission in the stream, from 0."""
+    idempotency_key: _builtins.str
+    """Its idempotency key."""
+    revision: _builtins.int
+    """The commit that recorded it; of a refused one the last commit that the stream knows of."""
+    @_builtins.property
+    def response(self) -> Global___RememberResponse:
+        """It is stored."""
+
+    @_builtins.property
+    def refusal(self) -> Global___SubmissionRefusal:
+        """It is not stored."""
+
+    def __init__(
+        self,
+        *,
+        index: _builtins.int = ...,
+        idempotency_key: _builtins.str = ...,
+        response: Global___RememberResponse | None = ...,
+        refusal: Global___SubmissionRefusal | None = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["refusal", b"refusal", "response", b"response", "result", b"result"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["idempotency_key", b"idempotency_key", "index", b"index", "refusal", b"refusal", "response", b"response", "result", b"result", "revision", b"revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_result: _TypeAlias = _typing.Literal["response", "refusal"]  # noqa: Y015
+    _WhichOneofArgType_result: _TypeAlias = _typing.Literal["result", b"result"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_result) -> _WhichOneofReturnType_result | None: ...
+
+Global___RememberStreamResponse: _TypeAlias = RememberStreamResponse  # noqa: Y015
+
+@_typing.final
+class SubmissionRefusal(_message.Message):
+    """Why a submission of a stream is not stored: what the status of a Remember would say."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class MetadataEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    REASON_FIELD_NUMBER: _builtins.int
+    MESSAGE_FIELD_NUMBER: _builtins.int
+    METADATA_FIELD_NUMBER: _builtins.int
+    RETRY_AFTER_SECONDS_FIELD_NUMBER: _builtins.int
+    reason: _error_reason_pb2.ErrorReason.ValueType
+    """The reason."""
+    message: _builtins.str
+    """What is wrong, for people."""
+    retry_after_seconds: _builtins.float
+    """After how many seconds the same submission may succeed. Absent: it will not."""
+    @_builtins.property
+    def metadata(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """The documented metadata of the reason; `field` is the path in RememberStreamRequest."""
+
+    def __init__(
+        self,
+        *,
+        reason: _error_reason_pb2.ErrorReason.ValueType = ...,
+        message: _builtins.str = ...,
+        metadata: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        retry_after_seconds: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_retry_after_seconds", b"_retry_after_seconds", "retry_after_seconds", b"retry_after_seconds"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_retry_after_seconds", b"_retry_after_seconds", "message", b"message", "metadata", b"metadata", "reason", b"reason", "retry_after_seconds", b"retry_after_seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__retry_after_seconds: _TypeAlias = _typing.Literal["retry_after_seconds"]  # noqa: Y015
+    _WhichOneofArgType__retry_after_seconds: _TypeAlias = _typing.Literal["_retry_after_seconds", b"_retry_after_seconds"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__retry_after_seconds) -> _WhichOneofReturnType__retry_after_seconds | None: ...
+
+Global___SubmissionRefusal: _TypeAlias = SubmissionRefusal  # noqa: Y015
 
 @_typing.final
 class PreflightRememberRequest(_message.Message):

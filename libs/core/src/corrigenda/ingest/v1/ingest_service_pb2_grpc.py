@@ -40,6 +40,11 @@ class IngestServiceStub:
                 request_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.RememberRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.RememberResponse.FromString,
                 _registered_method=True)
+        self.RememberStream = channel.stream_stream(
+                '/corrigenda.ingest.v1.IngestService/RememberStream',
+                request_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.RememberStreamRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.RememberStreamResponse.FromString,
+                _registered_method=True)
         self.PreflightRemember = channel.unary_unary(
                 '/corrigenda.ingest.v1.IngestService/PreflightRemember',
                 request_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.PreflightRememberRequest.SerializeToString,
@@ -83,6 +88,28 @@ class IngestServiceServicer:
         SOURCE_NOT_ALLOWED, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION, CONFLICT_VERSION_STALE,
         SOURCE_REVISION_STALE, PREDICATE_RETIRED, EVIDENCE_ERASED, SYSTEM_OF_RECORD, CONTENTION, and those that every call
         can have; with `resolution_context` also ITEM_NOT_PENDING, START_NEEDED and VERIFIER_UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RememberStream(self, request_iterator, context):
+        """Remembers many submissions over one stream, for bulk load: each is what a Remember of its own would be, and gets one
+        result, in the order of the stream. What a submission is refused for is its result, and the stream goes on. Up to 100
+        consecutive submissions share a commit; one that names what an earlier one of them makes known waits for the next.
+
+        Flow: the server reads ahead 200 submissions and 8 MiB, then no further until results are written; a client that
+        does not read its results is not read either.
+
+        Time: the stream may take as long as its caller's deadline says, without one as long as something arrives every 180
+        seconds; then it ends in good order. A submission is given 30 seconds from when its turn comes. The key is looked at
+        again with every submission.
+
+        Idempotency: as for Remember, by the key of each submission, whichever of the two methods it comes by. After a cut,
+        send every submission without a result again with its key: what was stored answers what it was answered.
+
+        Reasons that end the stream: a submission that cannot be parsed (INVALID_FIELD), and those that every call can have.
+        Reasons of results: those of Remember, and INTERNAL_ERROR.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -169,6 +196,11 @@ def add_IngestServiceServicer_to_server(servicer, server):
                     request_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.RememberRequest.FromString,
                     response_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.RememberResponse.SerializeToString,
             ),
+            'RememberStream': grpc.stream_stream_rpc_method_handler(
+                    servicer.RememberStream,
+                    request_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.RememberStreamRequest.FromString,
+                    response_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.RememberStreamResponse.SerializeToString,
+            ),
             'PreflightRemember': grpc.unary_unary_rpc_method_handler(
                     servicer.PreflightRemember,
                     request_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.PreflightRememberRequest.FromString,
@@ -223,6 +255,33 @@ class IngestService:
             '/corrigenda.ingest.v1.IngestService/Remember',
             corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.RememberRequest.SerializeToString,
             corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.RememberResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RememberStream(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/corrigenda.ingest.v1.IngestService/RememberStream',
+            corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.RememberStreamRequest.SerializeToString,
+            corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.RememberStreamResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -29,6 +29,24 @@ class IngestServiceStub:
     SOURCE_REVISION_STALE, PREDICATE_RETIRED, EVIDENCE_ERASED, SYSTEM_OF_RECORD, CONTENTION, and those that every call
     can have; with `resolution_context` also ITEM_NOT_PENDING, START_NEEDED and VERIFIER_UNAVAILABLE.
     """
+    RememberStream: _aio.StreamStreamMultiCallable[_ingest_service_pb2.RememberStreamRequest, _ingest_service_pb2.RememberStreamResponse]
+    """Remembers many submissions over one stream, for bulk load: each is what a Remember of its own would be, and gets one
+    result, in the order of the stream. What a submission is refused for is its result, and the stream goes on. Up to 100
+    consecutive submissions share a commit; one that names what an earlier one of them makes known waits for the next.
+
+    Flow: the server reads ahead 200 submissions and 8 MiB, then no further until results are written; a client that
+    does not read its results is not read either.
+
+    Time: the stream may take as long as its caller's deadline says, without one as long as something arrives every 180
+    seconds; then it ends in good order. A submission is given 30 seconds from when its turn comes. The key is looked at
+    again with every submission.
+
+    Idempotency: as for Remember, by the key of each submission, whichever of the two methods it comes by. After a cut,
+    send every submission without a result again with its key: what was stored answers what it was answered.
+
+    Reasons that end the stream: a submission that cannot be parsed (INVALID_FIELD), and those that every call can have.
+    Reasons of results: those of Remember, and INTERNAL_ERROR.
+    """
     PreflightRemember: _aio.UnaryUnaryMultiCallable[_ingest_service_pb2.PreflightRememberRequest, _ingest_service_pb2.PreflightRememberResponse]
     """Says what Remember would do with the same submission now: the same planner on the same state, and nothing is stored.
     The answer has the fields of Remember's. Sent on as `verification_token`, the token lets Remember go by this very
@@ -103,6 +121,30 @@ class IngestServiceServicer(metaclass=_abc_1.ABCMeta):
         SOURCE_NOT_ALLOWED, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION, CONFLICT_VERSION_STALE,
         SOURCE_REVISION_STALE, PREDICATE_RETIRED, EVIDENCE_ERASED, SYSTEM_OF_RECORD, CONTENTION, and those that every call
         can have; with `resolution_context` also ITEM_NOT_PENDING, START_NEEDED and VERIFIER_UNAVAILABLE.
+        """
+
+    @_abc_1.abstractmethod
+    def RememberStream(
+        self,
+        request_iterator: _abc.AsyncIterator[_ingest_service_pb2.RememberStreamRequest],
+        context: _aio.ServicerContext[_abc.AsyncIterator[_ingest_service_pb2.RememberStreamRequest], _abc.AsyncIterator[_ingest_service_pb2.RememberStreamResponse]],
+    ) -> _abc.AsyncIterator[_ingest_service_pb2.RememberStreamResponse]:
+        """Remembers many submissions over one stream, for bulk load: each is what a Remember of its own would be, and gets one
+        result, in the order of the stream. What a submission is refused for is its result, and the stream goes on. Up to 100
+        consecutive submissions share a commit; one that names what an earlier one of them makes known waits for the next.
+
+        Flow: the server reads ahead 200 submissions and 8 MiB, then no further until results are written; a client that
+        does not read its results is not read either.
+
+        Time: the stream may take as long as its caller's deadline says, without one as long as something arrives every 180
+        seconds; then it ends in good order. A submission is given 30 seconds from when its turn comes. The key is looked at
+        again with every submission.
+
+        Idempotency: as for Remember, by the key of each submission, whichever of the two methods it comes by. After a cut,
+        send every submission without a result again with its key: what was stored answers what it was answered.
+
+        Reasons that end the stream: a submission that cannot be parsed (INVALID_FIELD), and those that every call can have.
+        Reasons of results: those of Remember, and INTERNAL_ERROR.
         """
 
     @_abc_1.abstractmethod

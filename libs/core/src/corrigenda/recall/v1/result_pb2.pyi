@@ -108,6 +108,10 @@ class _DegradationEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Degradati
     """The vector branch was approximate."""
     DEGRADATION_SEARCH_BEHIND: _Degradation.ValueType  # 3
     """The search lags behind the asked revision: what was written last may not be found."""
+    DEGRADATION_OTHER_EMBEDDING_SPACE: _Degradation.ValueType  # 4
+    """Some evidence is embedded by a model that this search does not ask: its words and entities alone find it, until it
+    is embedded anew.
+    """
 
 class Degradation(_Degradation, metaclass=_DegradationEnumTypeWrapper):
     """Something that did not work as usual while searching."""
@@ -120,6 +124,10 @@ DEGRADATION_APPROXIMATE_VECTORS: Degradation.ValueType  # 2
 """The vector branch was approximate."""
 DEGRADATION_SEARCH_BEHIND: Degradation.ValueType  # 3
 """The search lags behind the asked revision: what was written last may not be found."""
+DEGRADATION_OTHER_EMBEDDING_SPACE: Degradation.ValueType  # 4
+"""Some evidence is embedded by a model that this search does not ask: its words and entities alone find it, until it
+is embedded anew.
+"""
 Global___Degradation: _TypeAlias = Degradation  # noqa: Y015
 
 @_typing.final

@@ -73,6 +73,7 @@ ORDER BY x.entity_id, x.context_key, x.context_value;
 SELECT f.fragment_id, f.author_id, f.content_sha256, f.source_group, f.source_key, f.source_revision, f.source_type,
        f.scan_verdict, f.claimed_authority, f.inherited_labels, f.derived_from_fragment_ids,
        f.occurred_at, f.recorded_at,
+       f.erasure_id IS NOT NULL AS erased,
        EXISTS (SELECT 1
                FROM review_items AS i
                WHERE i.team_id = f.team_id AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
@@ -91,6 +92,7 @@ ORDER BY f.recorded_at, f.fragment_id;
 SELECT f.fragment_id, f.author_id, f.content_sha256, f.source_group, f.source_key, f.source_revision, f.source_type,
        f.scan_verdict, f.claimed_authority, f.inherited_labels, f.derived_from_fragment_ids,
        f.occurred_at, f.recorded_at,
+       f.erasure_id IS NOT NULL AS erased,
        EXISTS (SELECT 1
                FROM review_items AS i
                WHERE i.team_id = f.team_id AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
@@ -121,7 +123,7 @@ WITH near AS MATERIALIZED (
 SELECT f.fragment_id, f.content
 FROM near AS n
 JOIN evidence_fragments AS f ON f.team_id = %(team_id)s AND f.fragment_id = n.fragment_id
-WHERE EXISTS (
+WHERE f.erasure_id IS NULL AND EXISTS (
     SELECT 1
     FROM supports AS p
     JOIN statements AS s ON s.team_id = p.team_id AND s.statement_id = p.statement_id

@@ -85,10 +85,14 @@ ORDER BY o.recorded_at, o.ordinal, o.observation_id;
 SELECT f.fragment_id, f.author_id, f.content, f.content_sha256, f.source_group, f.source_key, f.source_revision,
        f.source_type, f.scan_verdict, f.claimed_authority, f.inherited_labels, f.derived_from_fragment_ids,
        f.labels, f.occurred_at, f.recorded_at,
+       f.erasure_id IS NOT NULL AS erased,
        EXISTS (SELECT 1
                FROM review_items AS i
                WHERE i.team_id = f.team_id AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
-                 AND i.status = 'resolved' AND i.reason = 'release_quarantine') AS released
+                 AND i.status = 'resolved' AND i.reason = 'release_quarantine') AS released,
+       (SELECT r.reason
+        FROM fragment_retirements AS r
+        WHERE r.team_id = f.team_id AND r.fragment_id = f.fragment_id) AS retired
 FROM evidence_fragments AS f
 WHERE f.team_id = %(team_id)s AND f.fragment_id = ANY(%(fragment_ids)s);
 

@@ -11,11 +11,12 @@ SELECT t.team_id FROM stale_teams(%(limit)s::integer) AS t (team_id);
 -- index: search_refresh_intents_waiting_idx
 -- lock: none
 SELECT i.revision, i.fragment_id, i.reason, i.recorded_at AS asked_at, f.content, f.recorded_at, d.embedding_space,
-       f.scan_verdict = 'quarantined'
+       f.erasure_id IS NOT NULL
+       OR f.scan_verdict = 'quarantined'
        AND NOT EXISTS (SELECT 1
                        FROM review_items AS q
                        WHERE q.team_id = f.team_id AND q.fragment_id = f.fragment_id AND q.kind = 'quarantine'
-                         AND q.status = 'resolved' AND q.reason = 'release_quarantine') AS quarantined
+                         AND q.status = 'resolved' AND q.reason = 'release_quarantine') AS hidden
 FROM search_refresh_intents AS i
 JOIN evidence_fragments AS f ON f.team_id = i.team_id AND f.fragment_id = i.fragment_id
 LEFT JOIN search_documents AS d ON d.team_id = i.team_id AND d.fragment_id = i.fragment_id

@@ -22,9 +22,10 @@ WHERE p.team_id = %(team_id)s AND p.profile_id = ANY(%(profile_ids)s::uuid[]);
 -- purpose: fragments with their texts
 -- index: evidence_fragments_pkey
 -- lock: none
-SELECT f.fragment_id, f.author_id, a.name AS author_name, f.content, f.content_sha256, f.source_type, f.claimed_authority,
-       f.source_group, f.source_key, f.source_revision, f.occurred_at, f.labels, f.metadata, f.confidence,
-       f.scan_verdict, f.revision, f.recorded_at
+SELECT f.fragment_id, f.author_id, a.name AS author_name,
+       CASE WHEN f.erasure_id IS NULL THEN f.content ELSE '' END AS content, f.content_sha256, f.source_type,
+       f.claimed_authority, f.source_group, f.source_key, f.source_revision, f.occurred_at, f.labels, f.metadata,
+       f.confidence, f.scan_verdict, f.revision, f.recorded_at, f.erasure_id IS NOT NULL AS erased
 FROM evidence_fragments AS f
 JOIN profiles AS a ON a.team_id = f.team_id AND a.profile_id = f.author_id
 WHERE f.team_id = %(team_id)s AND f.fragment_id = ANY(%(fragment_ids)s::uuid[]);

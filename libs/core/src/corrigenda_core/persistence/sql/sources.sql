@@ -202,7 +202,7 @@ LIMIT %(limit)s;
 -- lock: none
 SELECT f.fragment_id, f.author_id, a.name AS author_name, f.content, f.normal_sha256, f.claimed_authority,
        f.source_group, f.source_key, f.source_revision, f.inherited_labels, f.derived_from_fragment_ids, f.occurred_at,
-       f.scan_verdict, EXISTS (
+       f.scan_verdict, f.erasure_id IS NOT NULL AS erased, EXISTS (
            SELECT 1
            FROM fragment_retirements AS r
            WHERE r.team_id = f.team_id AND r.fragment_id = f.fragment_id

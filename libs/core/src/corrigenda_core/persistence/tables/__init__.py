@@ -20,6 +20,7 @@ from corrigenda_core.persistence.tables.decisions import (
     timeline_decisions,
     transitions,
 )
+from corrigenda_core.persistence.tables.erasure import erased_texts, erasures
 from corrigenda_core.persistence.tables.evidence import evidence_fragments, evidence_occurrences, ingests
 from corrigenda_core.persistence.tables.identity import entities, entity_contexts, entity_names
 from corrigenda_core.persistence.tables.ledger import idempotency_records, ledger, team_clock
@@ -67,6 +68,8 @@ __all__ = [
     "entities",
     "entity_contexts",
     "entity_names",
+    "erased_texts",
+    "erasures",
     "evidence_fragments",
     "evidence_occurrences",
     "fragment_retirements",

@@ -76,10 +76,10 @@ def ledgered() -> tuple[Column[Any], Column[Any]]:
     return required("revision", BigInteger), required("recorded_at", INSTANT)
 
 
-def digest(name: str, *, nullable: bool = False) -> tuple[Column[Any], CheckConstraint]:
+def digest(name: str, *, nullable: bool = False, comment: str | None = None) -> tuple[Column[Any], CheckConstraint]:
     """A SHA-256 value as 32 bytes."""
     return (
-        Column(name, BYTEA, nullable=nullable),
+        Column(name, BYTEA, nullable=nullable, comment=comment),
         CheckConstraint(f"octet_length({name}) = {SHA256_LENGTH_BYTES}", name=f"{name}_length"),
     )
 

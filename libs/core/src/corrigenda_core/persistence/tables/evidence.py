@@ -59,12 +59,22 @@ evidence_fragments = team_table(
     *member_of("scan_verdict", ScanVerdict),
     required("scan_findings", JSONB),
     *ledgered(),
+    optional("erasure_id", Uuid, "the erasure that took the text away; NULL: the text is there"),
     CheckConstraint(f"octet_length(content) BETWEEN 1 AND {CONTENT_MAX_BYTES}", name="content_length"),
-    CheckConstraint("content_sha256 = sha256(convert_to(content, 'UTF8'))", name="content_sha256"),
+    CheckConstraint(
+        "erasure_id IS NOT NULL OR content_sha256 = sha256(convert_to(content, 'UTF8'))", name="content_sha256"
+    ),
     CheckConstraint("(source_key IS NULL) = (source_revision IS NULL)", name="source_revision"),
     CheckConstraint("previous_source_revision IS NULL OR source_key IS NOT NULL", name="previous_source_revision"),
     refers(["ingest_id"], "ingests"),
     refers(["author_id"], "profiles", ["profile_id"]),
+    refers(["erasure_id"], "erasures", deferred=True),
+    index(
+        "evidence_fragments_erasure_id_idx",
+        "erasure_id",
+        serves="fragments of an erasure; foreign key to erasures",
+        where="erasure_id IS NOT NULL",
+    ),
     index("evidence_fragments_ingest_id_idx", "ingest_id", serves="fragments of a submission; foreign key to ingests"),
     index(
         "evidence_fragments_author_id_idx",

@@ -40,6 +40,11 @@ search_documents = team_table(
         postgresql_with={"fastupdate": "off"},
         info={"serves": "search_text: lexical branch of recall"},
     ),
+    index(
+        "search_documents_embedding_space_idx",
+        "embedding_space",
+        serves="which spaces a team's documents are in, when the embedding model changes",
+    ),
     key=("fragment_id",),
     comment="What finds a fragment: one document per fragment, because its text never changes.",
 )

@@ -1,0 +1,119 @@
+"""The floor of a write: the very statements that a commit sends, recorded once and sent again by psycopg alone.
+
+A recording database stands between the write path and the server and notes every statement of every transaction with
+the waits between them. The replay sends them for another team, pipelined with the same waits, prepared, as the same
+role. Ids are unique within a team, so only the ids of team and profiles are exchanged.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+from corrigenda_core.persistence.database import Database, register_types
+from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
+
+Statement = tuple[bytes, Any]
+Batches = list[list[Statement]]
+
+
+class _RecordingPipeline:
+    def __init__(self, pipeline: Any, batches: Batches) -> None:
+        self._pipeline = pipeline
+        self._batches = batches
+
+    async def sync(self) -> None:
+        await self._pipeline.sync()
+        self._batches.append([])
+
+
+class _RecordingConnection:
+    """A connection that notes what is executed; everything else goes to the real one."""
+
+    def __init__(self, connection: Any, batches: Batches) -> None:
+        self._connection = connection
+        self._batches = batches
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    async def execute(self, query: bytes, parameters: Any = None, **options: Any) -> Any:
+        self._batches[-1].append((query, parameters))
+        return await self._connection.execute(query, parameters, **options)
+
+    @asynccontextmanager
+    async def pipeline(self) -> AsyncIterator[_RecordingPipeline]:
+        async with self._connection.pipeline() as pipeline:
+            yield _RecordingPipeline(pipeline, self._batches)
+
+
+class RecordingDatabase(Database):
+    """A pool whose transactions are noted in ``transactions``, each as the batches between two waits."""
+
+    transactions: list[Batches]
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url, name="benchmark recording")
+        self.transactions = []
+
+    @asynccontextmanager
+    async def connection(self, deadline: Deadline = NO_DEADLINE) -> AsyncIterator[Any]:
+        """A connection that is noted."""
+        async with super().connection(deadline) as connection:
+            batches: Batches = [[]]
+            self.transactions.append(batches)
+            yield _RecordingConnection(connection, batches)
+
+
+def exchanged(value: Any, ids: Mapping[str, str]) -> Any:
+    """A parameter, or the text of a statement, with other ids in it."""
+    if isinstance(value, str):
+        for old, new in ids.items():
+            value = value.replace(old, new)
+        return value
+    if isinstance(value, bytes):
+        return exchanged(value.decode("utf-8"), ids).encode() if _is_text(value) else value
+    if isinstance(value, Mapping):
+        return {name: exchanged(one, ids) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [exchanged(one, ids) for one in value]
+    return value
+
+
+async def replay(url: str, transactions: Sequence[Batches], ids: Mapping[str, str]) -> list[float]:
+    """Sends the transactions one after the other; how long each took, in seconds."""
+    prepared = [[[exchanged(part, ids) for part in one] for one in batches] for batches in transactions]
+    took = []
+    connection: psycopg.AsyncConnection[Any]
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True, prepare_threshold=0) as connection:
+        register_types(connection)
+        connection.prepared_max = 500
+        for batches in prepared:
+            for batch in batches:
+                for statement in batch:
+                    statement[0] = bytes(statement[0])
+            started = time.perf_counter()
+            async with connection.pipeline() as pipeline:
+                for number, batch in enumerate(batches):
+                    cursors = [
+                        await connection.execute(sql, parameters, prepare=None if parameters else False)
+                        for sql, parameters in batch
+                    ]
+                    if number + 1 < len(batches):
+                        await pipeline.sync()
+                        for cursor in cursors:
+                            if cursor.description:
+                                await cursor.fetchall()
+            took.append(time.perf_counter() - started)
+    return took
+
+
+def _is_text(value: bytes) -> bool:
+    try:
+        value.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,227 @@
+"""How fast Remember is: over the wire against a real service, beside the same statements by psycopg alone.
+
+    python3 dev.py bench perf remember --json [--statements 400] [--background 100000]
+
+One team, an embedded server with fsync on, one statement a call, the local verifier. The floor is measured in the same
+run on the same server: the commit's own two round trips, without the look-ups before it, the planner and gRPC.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from corrigenda.ingest.v1 import ingest_service_pb2
+from corrigenda_cli.demonstration_team import prepare
+from corrigenda_cli.stack import Stack
+from corrigenda_core.domain.actors import Caller, KeyScope
+from corrigenda_core.domain.ids import KeyId
+from corrigenda_core.persistence.database import Database
+from corrigenda_core.persistence.read_transaction import ReadRunner
+from corrigenda_core.persistence.team_store import create_team
+from corrigenda_core.persistence.transaction import TransactionRunner
+from corrigenda_core.policy.time_words import decide_time_bounds
+from corrigenda_core.ports.deadline import Deadline
+from corrigenda_core.providers.selection import make_extractor, make_verifier
+from corrigenda_core.rpc.client import Client, Endpoints
+from corrigenda_core.rpc.idempotent import idempotency_of
+from corrigenda_core.serving import new_ids, now
+from corrigenda_ingest.config import IngestSettings
+from corrigenda_ingest.outside import OutsideLook
+from corrigenda_ingest.proposing import Proposer
+from corrigenda_ingest.requests import submission_of
+from corrigenda_ingest.responses import PlacementMessages
+from corrigenda_ingest.use_cases.remember import Remember
+from corrigenda_ingest.verification_tokens import VerificationTokens
+from machine import machine_facts
+from recorded import RecordingDatabase, replay
+from statements import statement
+
+CLIENTS = 8
+STREAMED_AT_ONCE = 2_000
+TARGETS = {
+    "remember_p50_of_floor": 2.5,
+    "remember_p50_milliseconds": 6.0,
+    "unbatched_per_second": 150.0,
+    "stream_statements_per_second": 600.0,
+}
+
+
+class BenchTeam:
+    """A team with one author on the running stack."""
+
+    def __init__(self, stack: Stack, name: str) -> None:
+        with psycopg.connect(stack.url("corrigenda_migrator"), autocommit=True) as connection:
+            made = create_team(
+                connection,
+                name=name,
+                admin_name="admin",
+                driven_from=None,
+                ids=new_ids(),
+                now=now(),
+                pepper=stack.secrets.key_pepper.encode(),
+            )
+        address = stack.address("ingest")
+        self.endpoints = Endpoints(ingest=address, conflict=address, recall=address)
+        self.team_id, self.admin_key = made.team_id, made.key
+        self.key = ""
+        self.profile_id = ""
+
+    async def prepare(self) -> None:
+        """Registers the predicate and makes the author."""
+        async with Client(self.endpoints, self.admin_key) as admin:
+            self.key = (await prepare(admin, ["author"]))["author"]
+        async with Client(self.endpoints, self.key) as author:
+            # Evidence alone: nothing that a later statement could mean.
+            note = statement(0, key="a note")
+            note.ClearField("proposal")
+            note.evidence[0].content = "A note."
+            answer = await author.ingest.Remember(note)
+            self.profile_id = answer.placement.author.profile_id
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """A percentile of durations, in milliseconds."""
+    return round(sorted(values)[min(len(values) - 1, int(len(values) * share))] * 1000, 2)
+
+
+def summary(values: Sequence[float]) -> dict[str, float]:
+    """The usual figures of durations, in milliseconds."""
+    return {
+        "p50": round(statistics.median(values) * 1000, 2),
+        "p95": percentile(values, 0.95),
+        "lowest": round(min(values) * 1000, 2),
+    }
+
+
+async def recorded_statements(stack: Stack, team: BenchTeam, numbers: range) -> RecordingDatabase:
+    """The statements that Remember commits for a team, noted while it does."""
+    url = stack.url("corrigenda_ingest")
+    settings = IngestSettings(database_url=url, key_pepper="p" * 32, page_token_key="t" * 32)  # type: ignore[arg-type]
+    caller = Caller(
+        team_id=team.team_id,
+        profile_id=team.profile_id,  # type: ignore[arg-type]
+        key_id=KeyId("bench"),
+        scopes=frozenset({KeyScope.WRITE}),
+    )
+    recording = RecordingDatabase(url)
+    async with Database(url) as plain, recording:
+        reader = ReadRunner(plain)
+        look = OutsideLook(
+            reader=reader,
+            proposer=Proposer(reader=reader, extractor=make_extractor(settings, decide_time_bounds)),
+            verifier=make_verifier(settings, decide_time_bounds),
+            tokens=VerificationTokens(b"t" * 32, now=now),
+            new_ids=new_ids,
+        )
+        remember = Remember(look=look, runner=TransactionRunner(recording))
+        recording.transactions.clear()
+        for number in numbers:
+            request = statement(number)
+            await remember(
+                caller,
+                submission_of(request, key=request.idempotency_key),
+                token="",
+                idempotency=idempotency_of(request, caller.profile_id, ingest_service_pb2.RememberResponse),
+                present=lambda planned, facts: PlacementMessages(caller, planned, facts).response(),
+                deadline=Deadline.after(30.0),
+            )
+    return recording
+
+
+async def one_after_the_other(team: BenchTeam, numbers: range) -> list[float]:
+    """How long each call took, in seconds."""
+    took = []
+    async with Client(team.endpoints, team.key) as author:
+        for number in numbers:
+            started = time.perf_counter()
+            await author.ingest.Remember(statement(number))
+            took.append(time.perf_counter() - started)
+    return took
+
+
+async def several_at_once(team: BenchTeam, numbers: range) -> float:
+    """Calls a second of `CLIENTS` callers that wait for nothing but their own answer."""
+    waiting = iter(numbers)
+
+    async def caller() -> None:
+        async with Client(team.endpoints, team.key) as author:
+            for number in waiting:
+                await author.ingest.Remember(statement(number))
+
+    started = time.perf_counter()
+    await asyncio.gather(*(caller() for _ in range(CLIENTS)))
+    return len(numbers) / (time.perf_counter() - started)
+
+
+async def measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    stack = Stack(
+        directory=folder,
+        free_ports=True,
+        without=["conflict", "recall", "reviewer", "indexer", "gateway"],
+        say=lambda text: print(f"… {text}", file=sys.stderr, flush=True),
+    )
+    async with stack:
+        original, copy, served = (BenchTeam(stack, name) for name in ("original", "copy", "served"))
+        for team in (original, copy, served):
+            await team.prepare()
+        rounds: list[dict[str, float]] = []
+        count = options.statements
+        floors: list[float] = []
+        calls: list[float] = []
+        recording = await recorded_statements(stack, original, range(2 * count))
+        ids = {original.team_id: copy.team_id, original.profile_id: copy.profile_id}
+        url = stack.url("corrigenda_ingest")
+        for part in range(options.rounds):
+            size = 2 * count // options.rounds
+            own = range(part * size, (part + 1) * size)
+            floors += await replay(url, recording.transactions[own.start : own.stop], ids)
+            calls += await one_after_the_other(served, own)
+            rounds.append({"floor": summary(floors[-size:])["p50"], "remember": summary(calls[-size:])["p50"]})
+        unbatched = [
+            await several_at_once(served, range(500_000 + part * count, 500_000 + (part + 1) * count))
+            for part in range(options.rounds)
+        ]
+    floor, remember = summary(floors), summary(calls)
+    return {
+        "unit": "milliseconds",
+        "statements_per_commit": statistics.median(sum(map(len, one)) for one in recording.transactions),
+        "floor": floor,
+        "remember": remember,
+        "remember_p50_of_floor": round(remember["p50"] / floor["p50"], 2),
+        "unbatched_per_second": round(statistics.median(unbatched), 1),
+        "clients": CLIENTS,
+        "rounds": rounds,
+        "targets": TARGETS,
+        "machine": machine_facts(),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--statements", type=int, default=400, help="calls in half of a measurement")
+    parser.add_argument("--rounds", type=int, default=4, help="floor and service take turns this often")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        result = asyncio.run(measured(options, Path(folder)))
+    if options.json:
+        print(json.dumps(result))
+        return 0
+    print(f"floor     p50 {result['floor']['p50']:6.2f} ms   p95 {result['floor']['p95']:6.2f} ms")
+    print(f"Remember  p50 {result['remember']['p50']:6.2f} ms   p95 {result['remember']['p95']:6.2f} ms")
+    print(f"          {result['remember_p50_of_floor']} x floor, {result['unbatched_per_second']} a second unbatched")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

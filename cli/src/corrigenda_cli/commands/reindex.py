@@ -1,0 +1,145 @@
+"""`corrigenda reindex`: embeds every document anew that another model embedded, and shows how far it is."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from corrigenda_core.config import EmbedderSettings
+    from corrigenda_core.persistence.space_store import SpaceStore
+    from corrigenda_core.ports.providers import Embedder
+
+URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
+ROLE = "corrigenda_indexer"
+TEAMS_PER_LOOK = 1000
+EXIT_DONE, EXIT_LEFT, EXIT_USAGE = 0, 1, 2
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the subcommand."""
+    parser = subparsers.add_parser(
+        "reindex",
+        help="embed anew what another model embedded",
+        description="Gives every search document a vector of the embedder that the settings name (CORRIGENDA_EMBEDDER "
+        "and what belongs to it, as the indexer has them), document by document: the old vectors serve until then, and "
+        "the command may be stopped and repeated. Texts that could not be embedded before are tried again. Exit status "
+        "0: all done; 1: some are left; 2: it could not begin.",
+    )
+    parser.add_argument(
+        "--team", action="append", type=_team_id, metavar="ID", help="one team, repeatable (default: all)"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    parser.add_argument(
+        "--directory",
+        type=Path,
+        metavar="DIR",
+        help="the directory of a stack that `corrigenda up` runs on this machine, instead of a URL",
+    )
+    parser.add_argument(
+        "--database-url",
+        default=os.environ.get(URL_VARIABLE, ""),
+        help=f"URL of the role {ROLE} (default: {URL_VARIABLE})",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Embeds anew, prints what was done, returns the exit status."""
+    from corrigenda_core.config import EmbedderSettings
+    from pydantic import ValidationError
+
+    from corrigenda_cli.stack import kept_role_url
+
+    url = options.database_url
+    if options.directory is not None:
+        try:
+            url = kept_role_url(options.directory, ROLE)
+        except FileNotFoundError:
+            return _cannot(f"no stack has run in {options.directory}")
+    if not url:
+        return _cannot(f"set {URL_VARIABLE} or give --directory or --database-url, the URL of the role {ROLE}")
+    try:
+        settings = EmbedderSettings()
+        if settings.embedder.value == "openai":
+            settings.model_service(timeout_seconds=settings.embedder_timeout_seconds)
+    except ValidationError as problem:
+        return _cannot("; ".join(str(one["msg"]) for one in problem.errors()))
+    except ValueError as problem:
+        return _cannot(str(problem))
+    return asyncio.run(_reindexed(options, url, settings))
+
+
+async def _reindexed(options: argparse.Namespace, url: str, settings: EmbedderSettings) -> int:
+    from corrigenda_core.domain.errors import Refusal
+    from corrigenda_core.persistence.database import Database
+    from corrigenda_core.persistence.read_transaction import ReadRunner
+    from corrigenda_core.persistence.space_store import SpaceStore
+    from corrigenda_core.providers.selection import make_embedder
+
+    try:
+        async with Database(url, name="corrigenda reindex") as database:
+            store = SpaceStore(database=database, reader=ReadRunner(database))
+            embedder = make_embedder(settings, sample=store.sample)
+            try:
+                done = await _respaced(options, store, embedder)
+            finally:
+                await embedder.close()
+    except Refusal as refusal:
+        return _cannot(refusal.message)
+    left = sum(team["left"] for team in done["teams"].values())
+    if options.json:
+        print(json.dumps(done))
+    else:
+        print(f"{len(done['teams'])} teams are in {done['space']}" + (f", {left} documents are left" if left else ""))
+    return EXIT_LEFT if left else EXIT_DONE
+
+
+async def _respaced(options: argparse.Namespace, store: SpaceStore, embedder: Embedder) -> dict[str, Any]:
+    """What was done: the space, and for each team how many documents were embedded, and how many are left."""
+    from corrigenda_core.domain.ids import TeamId
+    from corrigenda_recall.indexer.embedding import DocumentEmbedder
+    from corrigenda_recall.indexer.metrics import IndexMetrics
+    from corrigenda_recall.indexer.respacing import Respaced, Respacer
+    from prometheus_client import CollectorRegistry
+
+    metrics = IndexMetrics(CollectorRegistry())
+    respacer = Respacer(
+        store=store, embedder=DocumentEmbedder(embedder, metrics), metrics=metrics, check_seconds=float("inf")
+    )
+    teams = [TeamId(team) for team in options.team or []]
+    if not teams:
+        teams = await store.teams(embedder.space, TEAMS_PER_LOOK, unembedded=True)
+    done: dict[str, Any] = {"space": embedder.space, "teams": {}}
+    for team_id in teams:
+        before = await store.counts(team_id, embedder.space)
+        total = before.in_others + before.unembedded
+
+        def show(so_far: Respaced, team_id: TeamId = team_id, total: int = total) -> None:
+            print(f"team {team_id}: {so_far.seen} of {total}", file=sys.stderr, flush=True)
+
+        respaced = await respacer.respace(team_id, asyncio.Event(), unembedded=True, progress=show)
+        after = await store.counts(team_id, embedder.space)
+        done["teams"][team_id] = {"embedded": respaced.done, "left": after.in_others + after.unembedded}
+        if not respaced.reachable:
+            print("the embedder does not answer", file=sys.stderr)
+            break
+    return done
+
+
+def _team_id(text: str) -> str:
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no team id") from None
+
+
+def _cannot(reason: str) -> int:
+    print(f"corrigenda reindex: {reason}", file=sys.stderr)
+    return EXIT_USAGE

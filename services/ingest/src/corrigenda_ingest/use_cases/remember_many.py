@@ -1,0 +1,125 @@
+"""RememberMany: consecutive submissions of one caller in one commit, each with an answer of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from corrigenda_core.domain.actors import Caller
+from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.persistence.idempotency import (
+    IdempotencyRequest,
+    StoredResponse,
+    find_responses,
+    replay,
+    stored_responses,
+)
+from corrigenda_core.persistence.transaction import Committed, Transaction, TransactionRunner
+from corrigenda_core.ports.deadline import Deadline
+
+from corrigenda_ingest.locked_look import LockedLook
+from corrigenda_ingest.outside import Asked, FoundOutside, Outside, OutsideLook
+from corrigenda_ingest.use_cases.remember import Answer, Present, placed, sight_of
+
+Result = Committed[Answer] | Refusal
+"""What became of one submission."""
+
+_OF_THE_BATCH = frozenset({Reason.INTERNAL_ERROR, Reason.STALE_VERSION})
+"""Refusals of a commit that one submission may have caused for all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """One submission, its key, and what makes its response."""
+
+    asked: Asked
+    idempotency: IdempotencyRequest[Answer]
+    present: Present
+
+
+class RememberMany:
+    """The use case; see `__call__`.
+
+    Args:
+        look: the same that `Remember` uses.
+        runner: for the commit.
+    """
+
+    def __init__(self, *, look: OutsideLook, runner: TransactionRunner) -> None:
+        self._look = look
+        self._runner = runner
+
+    async def __call__(self, caller: Caller, submitted: Sequence[Submitted], deadline: Deadline) -> list[Result]:
+        """The results of the first submissions, in order; at least one. What follows depends on what they stored.
+
+        Args:
+            caller: the author.
+            submitted: consecutive submissions, at least one.
+            deadline: for all of them.
+
+        Raises:
+            Refusal: for all of them: the database does not answer in time. What was stored is found by the keys.
+        """
+        found = await self._look(caller, [one.asked for one in submitted], is_stored=True, deadline=deadline)
+        looked = list(zip(submitted, found, strict=False))
+        try:
+            return await self._committed(caller, looked, deadline)
+        except Refusal as refusal:
+            if refusal.reason not in _OF_THE_BATCH:
+                raise
+            if len(looked) == 1:
+                return [refusal]
+        # One of them has spoiled the commit; alone, each shows whether it is the one.
+        return [result for one in submitted[: len(found)] for result in await self(caller, [one], deadline)]
+
+    async def _committed(
+        self, caller: Caller, looked: Sequence[tuple[Submitted, Outside]], deadline: Deadline
+    ) -> list[Result]:
+        pending = [(one, outside) for one, outside in looked if isinstance(outside, FoundOutside)]
+        committed = iter(await self._commit(caller, pending, deadline) if pending else [])
+        return [
+            next(committed) if isinstance(outside, FoundOutside) else _settled(one, outside) for one, outside in looked
+        ]
+
+    async def _commit(
+        self, caller: Caller, pending: Sequence[tuple[Submitted, FoundOutside]], deadline: Deadline
+    ) -> list[Result]:
+        look = LockedLook(caller, [outside for _, outside in pending])
+        keys = {one.idempotency.key for one, _ in pending}
+
+        async def plan(transaction: Transaction) -> list[Result]:
+            stored = stored_responses(transaction.prefetched["find_responses"])
+            state = await look.seen(sight_of(transaction))
+            results: list[Result] = []
+            for one, outside in pending:
+                if one.idempotency.key in stored:
+                    results.append(_settled(one, stored[one.idempotency.key]))
+                    continue
+                try:
+                    answer = await placed(transaction, state, outside, one.present)
+                except Refusal as refusal:
+                    results.append(refusal)
+                    continue
+                transaction.answer(one.idempotency, answer)
+                results.append(Committed(value=answer, revision=answer.revision))
+            return results
+
+        committed: Committed[list[Result]] = await self._runner.run(
+            caller.team_id,
+            plan,
+            prefetch=[find_responses(caller.team_id, caller.profile_id, keys), *look.queries()],
+            keeps_records=True,
+            deadline=deadline,
+        )
+        return committed.value
+
+
+def _settled(submitted: Submitted, outside: StoredResponse | Refusal) -> Result:
+    """The result of a submission that needs no commit."""
+    if isinstance(outside, Refusal):
+        return outside
+    try:
+        answer = replay(submitted.idempotency, outside)
+    except Refusal as refusal:
+        return refusal
+    return Committed(value=answer, revision=outside.revision, replayed=True)
