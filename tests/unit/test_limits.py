@@ -54,6 +54,9 @@ AGREED = """
     predicate_key                      code_points  1  64
     slots_per_source_change            items        0  500
     supports_per_source_change         items        0  10000
+    observations_per_identity_correction  items     0  2000
+    slots_per_identity_correction      items        0  200
+    impact_token_lifetime              seconds      1  600
     query                              code_points  1  512
     recall_limit                       results      1  50
     positions_shown                    results      0  10
@@ -86,6 +89,7 @@ def test_the_table_has_the_agreed_figures() -> None:
     expected = {
         "page_size": 50,
         "deadline": 30,
+        "impact_token_lifetime": 600,
         "preflight_token_lifetime": 600,
         "review_period": 7,
         "review_start": 120,
