@@ -21,7 +21,7 @@ from corrigenda_core.persistence.slot_store import CaseRowVersions
 from corrigenda_core.persistence.team_clock import ClockReading
 from corrigenda_core.policy.view_changes import apply_changes
 
-from corrigenda_ingest.computing import computed
+from corrigenda_ingest.computing import SLOT_AS_CODE_POINTS, computed
 from corrigenda_ingest.outside import FoundOutside
 from corrigenda_ingest.planning import SubmissionPlanner
 from corrigenda_ingest.slot_look import SlotLook, fact_queries, looks_of, spoken_in
@@ -68,6 +68,7 @@ class SeenState:
         views |= {slot: self.views[slot] for slot in self.facts.touched if slot not in views}
         texts = {slot: self.texts.get(slot, []) for slot in slots}
         compared = sum(len(text) for of_slot in texts.values() for _, text in of_slot)
+        compared += SLOT_AS_CODE_POINTS * len(self.facts.touched)
         planned = await computed(compared, lambda: planner.planned(views, texts))
         for revision in planned.revisions:
             for change in revision.slot_changes:
