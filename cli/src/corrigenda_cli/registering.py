@@ -29,8 +29,8 @@ def add_registry_parsers(actions: argparse._SubParsersAction[argparse.ArgumentPa
     register = actions.add_parser(
         "register",
         help="register a predicate or its next version",
-        description="Registers a predicate, or its next version, with everything that it says: what is not given is not "
-        "taken over from the version before. Where a cardinality changes, `corrigenda predicates scan` looks at what "
+        description="Registers a predicate, or its next version, with everything that it says: nothing is taken over "
+        "from the version before. Where a cardinality changes, `corrigenda predicates scan` looks at what "
         "is recorded.",
     )
     register.add_argument("key", help="its key, such as owned_by")
