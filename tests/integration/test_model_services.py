@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -303,6 +304,19 @@ async def test_what_evidence_says_stays_in_the_data_section() -> None:
     assert "<" not in inside
     assert ">" not in inside
     assert json.loads(inside)["texts"][0]["content"] == f"production main {HOSTILE}"
+
+
+async def test_a_model_that_takes_no_temperature_is_sent_none() -> None:
+    running, _ = await verified(GOOD, sends_temperature=False)
+    assert "temperature" not in running.received[0].json
+
+
+async def test_nothing_of_a_call_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    await verified(GOOD)
+    await verified(UNUSABLE["no JSON"])
+    await verified(FAILING["a wrong key"])
+    assert all(hidden not in caplog.text for hidden in (SECRET, "production", "it says so", "bad key", "I think"))
 
 
 @pytest.mark.rule("R3.2", "R3.3")
