@@ -28,6 +28,7 @@ from corrigenda_core.ports.providers import (
     PredicateWords,
     ProposalToVerify,
     ProviderFailed,
+    UnusableAnswer,
     VerificationRequest,
     VerifierAnswer,
 )
@@ -203,11 +204,25 @@ async def test_what_stays_unusable_is_given_up_after_three_more_calls() -> None:
     assert len(running.received) == 4
 
 
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        service.never_ends,
+        replies(json.dumps({"choices": [{"message": {"content": '{"findings": []}'}}]}) + " " * 300_000),
+    ],
+    ids=["endless", "padded"],
+)
+async def test_a_longer_answer_than_anything_asked_for_is_not_read(behaviour: Behaviour) -> None:
+    async with serving(behaviour, timeout_seconds=5.0) as (_, endpoint):
+        with pytest.raises(UnusableAnswer, match="too long"):
+            await RemoteVerifier(endpoint, model="m-1").verify(verification())
+
+
 FAILING = {
     "an error": replies("{}", status=500),
     "busy": replies("{}", status=429, headers=["Retry-After: 1"]),
     "a wrong key": replies({"error": {"message": f"bad key {SECRET}"}}, status=401),
-    "a redirect": replies("", status=302, headers=["Location: http://127.0.0.1:1/steal"]),
+    "a redirect": replies("", status=302, headers=["Location: /v1/somewhere/else"]),
     "another success": replies("", status=204),
     "compressed": replies(gzip.compress(b" " * 1_000_000), headers=["Content-Encoding: gzip"]),
     "silence": service.stays_silent,
