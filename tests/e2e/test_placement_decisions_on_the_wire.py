@@ -215,6 +215,24 @@ async def test_a_selected_predicate_verifies_and_places_everything_that_waits_fo
 
 
 @pytest.mark.rule("R3.5")
+async def test_the_phrase_means_the_selected_predicate_here_and_is_asked_about_elsewhere(
+    new_team: NewTeam, deploys_from: Request
+) -> None:
+    team = await new_team()
+    waiting = await asked_about_phrase(team, deploys_from)
+    item = waiting.placement.relationships[0].item
+    answered = await team["A"].ingest.ResolvePlacement(
+        decided(waiting, item, SELECT_PREDICATE, predicate="deploys_from")
+    )
+    (placed,) = answered.placement.relationships
+    assert placed.outcome == placement_pb2.OUTCOME_INSERTED
+    assert placed.relationship.predicate == "deploys_from"
+    again = await asked_about_phrase(team, deploys_from, "our checklist confirms: production ships from main")
+    assert again.placement.relationships[0].outcome == placement_pb2.OUTCOME_NEEDS_REVIEW
+    assert again.placement.relationships[0].item.item_id != item.item_id
+
+
+@pytest.mark.rule("R3.5")
 async def test_the_same_phrase_in_the_same_passage_is_asked_about_once(
     new_team: NewTeam, deploys_from: Request
 ) -> None:

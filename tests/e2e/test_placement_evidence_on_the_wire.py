@@ -159,13 +159,15 @@ def in_json(asked: str, **ids: str) -> dict[str, Any]:
     return arguments
 
 
-def mark(context: dict[str, str], said: str) -> ingest_service_pb2.RememberRequest:
+def mark(name: str, said: str, *aliases: str, **context: str) -> ingest_service_pb2.RememberRequest:
     return ingest_service_pb2.RememberRequest(
         idempotency_key=uuid.uuid4().hex,
         evidence=[text(said)],
         proposal=submission_pb2.Proposal(
             entities=[
-                submission_pb2.ProposedEntity(ref="mark", name="Mark", entity_kind="person", identity_context=context),
+                submission_pb2.ProposedEntity(
+                    ref="mark", name=name, entity_kind="person", aliases=aliases, identity_context=context
+                ),
                 submission_pb2.ProposedEntity(ref="tool", name="buildkit", entity_kind="tool"),
             ],
             relationships=[
@@ -197,18 +199,18 @@ async def test_an_agent_selects_an_entity_in_json(new_team: NewTeam) -> None:
         )
     )
     a = team["A"].ingest
-    maintainer = await a.Remember(mark({"role": "maintainer"}, "Mark maintains buildkit"))
+    maintainer = await a.Remember(mark("Mark Huang", "Mark Huang maintains buildkit", "Mark", role="maintainer"))
     huang = maintainer.placement.entities[0].entity.entity_id
-    other = await a.Remember(mark({"role": "writer"}, "we heard: Mark maintains buildkit"))
-    item = other.placement.entities[0].item
+    other = await a.Remember(mark("Mark Lee", "Mark Lee maintains buildkit", "Mark", role="writer"))
     confirming = decided(
         other.placement.ingest_id,
-        item.item_id,
+        other.placement.entities[0].item.item_id,
         placement_pb2.PLACEMENT_ACTION_CONFIRM_NEW_ENTITY,
-        evidence=[text("this Mark writes the documentation")],
+        evidence=[text("Mark Lee writes the documentation")],
     )
-    await a.ResolvePlacement(confirming)
-    waiting = await a.Remember(mark({}, "our checklist confirms: Mark maintains buildkit"))
+    confirmed = await a.ResolvePlacement(confirming)
+    assert confirmed.placement.relationships[0].outcome == placement_pb2.OUTCOME_INSERTED
+    waiting = await a.Remember(mark("Mark", "our checklist confirms: Mark maintains buildkit"))
     asked = waiting.placement.entities[0].item
     assert asked.candidates_total == 2
     arguments = in_json(
@@ -428,3 +430,33 @@ async def found(client: Any, revision: int) -> list[Any]:
             return [one.evidence for one in answer.results]
         assert asyncio.get_running_loop().time() < deadline, "the indexer does not come to rest"
         await asyncio.sleep(0.05)
+
+
+@pytest.mark.rule("R5.3", "R4.17")
+@pytest.mark.parametrize("action", [ACCEPT, REJECT, CORRECT], ids=["accept", "reject", "correct"])
+async def test_what_was_decided_about_a_dispute_can_be_undone_and_is_asked_again(
+    new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies, action: placement_pb2.PlacementAction
+) -> None:
+    team = await new_team(profiles=["A"])
+    main, waiting = await held(team, deploys_from)
+    before = (await state_of(team["A"], main)).validity
+    item = waiting.placement.relationships[0].item
+    said = "our checklist confirms: production deploys from release"
+    request = decided(waiting.placement.ingest_id, item.item_id, action)
+    if action != REJECT:
+        request.evidence.append(text(said))
+    if action == CORRECT:
+        request.proposal.CopyFrom(deploys_from(said, "release").proposal)
+    answered = await team["A"].ingest.ResolvePlacement(request)
+    assert answered.item.status == review_item_pb2.ITEM_STATUS_RESOLVED
+    undone = await team["A"].conflict.RevertResolution(
+        conflict_service_pb2.RevertResolutionRequest(
+            idempotency_key="undo", decision_id=answered.decision_id, reason="too soon"
+        )
+    )
+    assert undone.decision.reverts_decision_id == answered.decision_id
+    listed = await team["A"].conflict.ListReviewItems(conflict_service_pb2.ListReviewItemsRequest())
+    assert [one.item_id for one in listed.items] == [item.item_id]
+    restored = await state_of(team["A"], main)
+    assert (restored.status, restored.validity) == (ACTIVE, before)
+    assert await ledger_verifies(team.team_id)
