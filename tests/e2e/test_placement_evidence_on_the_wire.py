@@ -430,33 +430,3 @@ async def found(client: Any, revision: int) -> list[Any]:
             return [one.evidence for one in answer.results]
         assert asyncio.get_running_loop().time() < deadline, "the indexer does not come to rest"
         await asyncio.sleep(0.05)
-
-
-@pytest.mark.rule("R5.3", "R4.17")
-@pytest.mark.parametrize("action", [ACCEPT, REJECT, CORRECT], ids=["accept", "reject", "correct"])
-async def test_what_was_decided_about_a_dispute_can_be_undone_and_is_asked_again(
-    new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies, action: placement_pb2.PlacementAction
-) -> None:
-    team = await new_team(profiles=["A"])
-    main, waiting = await held(team, deploys_from)
-    before = (await state_of(team["A"], main)).validity
-    item = waiting.placement.relationships[0].item
-    said = "our checklist confirms: production deploys from release"
-    request = decided(waiting.placement.ingest_id, item.item_id, action)
-    if action != REJECT:
-        request.evidence.append(text(said))
-    if action == CORRECT:
-        request.proposal.CopyFrom(deploys_from(said, "release").proposal)
-    answered = await team["A"].ingest.ResolvePlacement(request)
-    assert answered.item.status == review_item_pb2.ITEM_STATUS_RESOLVED
-    undone = await team["A"].conflict.RevertResolution(
-        conflict_service_pb2.RevertResolutionRequest(
-            idempotency_key="undo", decision_id=answered.decision_id, reason="too soon"
-        )
-    )
-    assert undone.decision.reverts_decision_id == answered.decision_id
-    listed = await team["A"].conflict.ListReviewItems(conflict_service_pb2.ListReviewItemsRequest())
-    assert [one.item_id for one in listed.items] == [item.item_id]
-    restored = await state_of(team["A"], main)
-    assert (restored.status, restored.validity) == (ACTIVE, before)
-    assert await ledger_verifies(team.team_id)
