@@ -15,12 +15,13 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import grpc
 import psycopg
-from corrigenda.ingest.v1 import ingest_service_pb2
+from corrigenda.ingest.v1 import ingest_service_pb2, ingest_service_pb2_grpc
 from corrigenda_cli.demonstration_team import prepare
 from corrigenda_cli.stack import Stack
 from corrigenda_core.domain.actors import Caller, KeyScope
@@ -43,16 +44,17 @@ from corrigenda_ingest.responses import PlacementMessages
 from corrigenda_ingest.use_cases.remember import Remember
 from corrigenda_ingest.verification_tokens import VerificationTokens
 from machine import machine_facts
-from recorded import RecordingDatabase, replay
+from recorded import RecordingDatabase, replay, replay_in_bulk
 from statements import statement
 
 CLIENTS = 8
-STREAMED_AT_ONCE = 2_000
+AT_ONCE = 100
 TARGETS = {
     "remember_p50_of_floor": 2.5,
     "remember_p50_milliseconds": 6.0,
     "unbatched_per_second": 150.0,
     "stream_statements_per_second": 600.0,
+    "stream_share_of_unnest_floor": 0.3,
 }
 
 
@@ -163,6 +165,26 @@ async def several_at_once(team: BenchTeam, numbers: range) -> float:
     return len(numbers) / (time.perf_counter() - started)
 
 
+async def streamed(team: BenchTeam, numbers: range) -> float:
+    """Statements a second of one stream."""
+
+    async def submissions() -> AsyncIterator[ingest_service_pb2.RememberStreamRequest]:
+        for number in numbers:
+            yield ingest_service_pb2.RememberStreamRequest(submission=statement(number))
+
+    async with grpc.aio.insecure_channel(team.endpoints.ingest) as channel:
+        stub = ingest_service_pb2_grpc.IngestServiceStub(channel)
+        metadata = (("authorization", f"Bearer {team.key}"),)
+        started = time.perf_counter()
+        refused = 0
+        async for answer in stub.RememberStream(submissions(), metadata=metadata, timeout=170.0):
+            refused += answer.WhichOneof("result") != "response"
+        took = time.perf_counter() - started
+    if refused:
+        raise RuntimeError(f"{refused} submissions were refused")
+    return len(numbers) / took
+
+
 async def measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     stack = Stack(
         directory=folder,
@@ -172,7 +194,8 @@ async def measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     )
     async with stack:
         original, copy, served = (BenchTeam(stack, name) for name in ("original", "copy", "served"))
-        for team in (original, copy, served):
+        bulk, loaded = BenchTeam(stack, "bulk"), BenchTeam(stack, "loaded")
+        for team in (original, copy, served, bulk, loaded):
             await team.prepare()
         rounds: list[dict[str, float]] = []
         count = options.statements
@@ -191,7 +214,14 @@ async def measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
             await several_at_once(served, range(500_000 + part * count, 500_000 + (part + 1) * count))
             for part in range(options.rounds)
         ]
+        bulk_ids = {original.team_id: bulk.team_id, original.profile_id: bulk.profile_id}
+        bulk_floors = await replay_in_bulk(url, recording.transactions, bulk_ids, at_once=AT_ONCE)
+        streams = [
+            await streamed(loaded, range(700_000 + part * 2 * count, 700_000 + (part + 1) * 2 * count))
+            for part in range(options.rounds)
+        ]
     floor, remember = summary(floors), summary(calls)
+    bulk_per_second, stream_per_second = AT_ONCE / statistics.median(bulk_floors), statistics.median(streams)
     return {
         "unit": "milliseconds",
         "statements_per_commit": statistics.median(sum(map(len, one)) for one in recording.transactions),
@@ -200,6 +230,9 @@ async def measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "remember_p50_of_floor": round(remember["p50"] / floor["p50"], 2),
         "unbatched_per_second": round(statistics.median(unbatched), 1),
         "clients": CLIENTS,
+        "stream_statements_per_second": round(stream_per_second, 1),
+        "unnest_floor_per_second": round(bulk_per_second, 1),
+        "stream_share_of_unnest_floor": round(stream_per_second / bulk_per_second, 2),
         "rounds": rounds,
         "targets": TARGETS,
         "machine": machine_facts(),
@@ -220,6 +253,8 @@ def main() -> int:
     print(f"floor     p50 {result['floor']['p50']:6.2f} ms   p95 {result['floor']['p95']:6.2f} ms")
     print(f"Remember  p50 {result['remember']['p50']:6.2f} ms   p95 {result['remember']['p95']:6.2f} ms")
     print(f"          {result['remember_p50_of_floor']} x floor, {result['unbatched_per_second']} a second unbatched")
+    share = result["stream_share_of_unnest_floor"]
+    print(f"stream    {result['stream_statements_per_second']} statements a second, {share} of the unnest floor")
     return 0
 
 
