@@ -95,6 +95,10 @@ def _number(value: object) -> str:
     return "0" if number == 0 else trimmed
 
 
+# Made once: `json.dumps` makes an encoder for every text, and a stored snapshot holds a hundred.
+_quoted = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def _json(value: object) -> str:
     """JSON with sorted keys, no spaces, and numbers as `_number` writes them."""
     match value:
@@ -103,10 +107,10 @@ def _json(value: object) -> str:
         case bool():
             return _boolean(value)
         case Enum() | str():
-            return json.dumps(_text(value), ensure_ascii=False)
+            return _quoted(_text(value))
         case int() | float() | Decimal():
             return _number(value)
-        case Mapping():
+        case dict() | Mapping():
             members = sorted((_require(key, str), member) for key, member in value.items())
             return "{" + ",".join(f"{_json(key)}:{_json(member)}" for key, member in members) + "}"
         case list() | tuple():
