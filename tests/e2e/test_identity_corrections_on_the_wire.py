@@ -6,7 +6,13 @@ from typing import Any
 
 import grpc
 import pytest
-from corrigenda.ingest.v1 import identity_correction_pb2, ingest_service_pb2, placement_pb2, submission_pb2
+from corrigenda.ingest.v1 import (
+    forgetting_pb2,
+    identity_correction_pb2,
+    ingest_service_pb2,
+    placement_pb2,
+    submission_pb2,
+)
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import relationship_pb2
 from corrigenda_core.domain.errors import Reason
@@ -234,3 +240,30 @@ async def test_a_merge_joins_what_says_the_same_and_ends_the_case_that_it_explai
         placement_pb2.OUTCOME_CORROBORATED,
         placement_pb2.OUTCOME_PENDING_EVIDENCE,
     }
+
+
+@pytest.mark.rule("R3.9", "R4.15")
+async def test_what_had_ended_stays_ended_for_whatever_is_said_after_the_split(
+    new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies
+) -> None:
+    team = await new_team(profiles=["A"])
+    a = team["A"]
+    first = await said(a, deploys_from(FIRST, "main"))
+    second = await said(a, deploys_from(SECOND, "main"))
+    row = first.relationships[0].relationship.relationship_id
+    await a.ingest.Forget(
+        ingest_service_pb2.ForgetRequest(idempotency_key="end", end=forgetting_pb2.End(relationship_id=row))
+    )
+    ended = (await traced(a, row)).relationship.validity
+    asked = split(first.entities[0].entity.entity_id, second.relationships[0].observation_id)
+    asked.impact_token = (await a.ingest.CorrectEntityResolution(asked)).impact_token
+    applied = await a.ingest.CorrectEntityResolution(asked)
+    made = next(one.after for one in applied.effects.changes if not one.HasField("before"))
+    assert made.validity == ended
+    request = deploys_from("production deploys from trunk", "trunk")
+    request.proposal.entities[0].known_entity_id = made.subject.entity_id
+    after = await said(a, request)
+    assert after.relationships[0].outcome == placement_pb2.OUTCOME_INSERTED
+    for relationship_id in (row, made.relationship_id):
+        assert (await traced(a, relationship_id)).relationship.validity == ended
+    assert await ledger_verifies(team.team_id)
