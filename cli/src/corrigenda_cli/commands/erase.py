@@ -18,7 +18,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="take a text away for good",
         description="Replaces a fragment's text, its exact copies and the words that nothing else gave by tombstones, "
         "in every table and every past view. What it supported is judged without it. Nobody can take this back. "
-        "Afterwards have the tables rewritten (VACUUM FULL) and see to the backups, as the guide says.",
+        "Afterwards have the tables rewritten (ANALYZE, VACUUM FULL) and see to the backups, as the guide says.",
     )
     parser.add_argument("fragment", help="id of the fragment")
     parser.add_argument("--reason", required=True, help="why, for the record; it must not repeat the text")

@@ -150,8 +150,7 @@ class ErasedCopies:
             only_silenced = bool(row["statement_ids"]) and set(row["statement_ids"]) <= self.speech.silenced
             if row["reason"] and (only_silenced or self._is_quoting(row["reason"])):
                 columns["reason"] = self._stone(row["reason"])
-            if any(map(self._is_quoting, strings_of(json_of(row["details"])))):
-                columns["details"] = (json_of(row["details"]), self.speech.tombstones.pairs(row["details"]))
+            columns |= self._document("details", row["details"], self._is_quoting)
             self._add(tables.decisions, [row["decision_id"]], columns)
 
     def _responses(self) -> None:

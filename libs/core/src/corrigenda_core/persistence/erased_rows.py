@@ -49,10 +49,6 @@ class Tombstones:
         """What stands for a JSON object."""
         return json.dumps({ERASED: self.keyed_hash(text).hex()}, separators=(",", ":"))
 
-    def pairs(self, text: str) -> str:
-        """What stands for a JSON list of pairs."""
-        return json.dumps([[ERASED, self.keyed_hash(text).hex()]], separators=(",", ":"))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:

@@ -4,10 +4,24 @@ from __future__ import annotations
 
 import re
 
-from google.protobuf import symbol_database
+from corrigenda.admin.v1 import admin_service_pb2
+from corrigenda.conflict.v1 import auto_resolution_pb2, conflict_service_pb2
+from corrigenda.ingest.v1 import ingest_service_pb2
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 
+# Every service that stores responses, whoever erases.
+_SERVICES = [
+    service
+    for file in (ingest_service_pb2, conflict_service_pb2, admin_service_pb2)
+    for service in file.DESCRIPTOR.services_by_name.values()
+]
+_ANSWERS = {
+    **{method.input_type.full_name: method.output_type for service in _SERVICES for method in service.methods},
+    # A run of the judge keeps what it answered about each question.
+    "corrigenda.conflict.v1.AutoResolveRequest": auto_resolution_pb2.AutoResolvedItem.DESCRIPTOR,
+}
 _UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
 _WORDS = frozenset({FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES})
 
@@ -22,8 +36,10 @@ def without_words(request_name: str, response: bytes) -> bytes:
     Raises:
         KeyError: there is no such method.
     """
-    name = request_name.removesuffix("Request") + "Response"
-    message = symbol_database.Default().GetSymbol(name)()
+    if all(_is_id(line) for line in response.decode("ascii", errors="replace").split("\n")):
+        # Which questions a run of the judge goes over.
+        return response
+    message = GetMessageClass(_ANSWERS[request_name])()
     message.ParseFromString(response)
     _clear(message)
     cleared: bytes = message.SerializeToString(deterministic=True)

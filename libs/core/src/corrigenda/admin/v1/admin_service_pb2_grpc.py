@@ -300,7 +300,8 @@ class AdminServiceServicer:
         hash, in every view, also a past one. Ids and the audit stay, and the ledger still verifies. Whatever the text
         supported, whoever's it is, is judged without it in the same commit. Nobody can take an erasure back.
 
-        What PostgreSQL keeps of replaced rows (dead tuples, the write-ahead log, backups) is the operator's to remove.
+        What PostgreSQL keeps of replaced rows (dead tuples, samples for statistics, the write-ahead log, backups) is the
+        operator's to remove.
 
         Idempotency: the same key with the same request answers what the first call answered and does nothing.
 
