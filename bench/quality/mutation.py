@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,7 +30,9 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "libs" / "core" / "src"
 POLICY = SOURCE / "corrigenda_core" / "policy"
 TEST_FOLDERS = ("tests/unit", "tests/property", "tests/acceptance")
-TIMEOUT_SECONDS = 300
+TIMEOUT_LEAST_SECONDS = 300
+TIMEOUT_PER_WHOLE_RUN = 6
+"""After so many times what all tests take without a mutant, a run is one that never ends: a machine may be busy."""
 _NOTHING_RUN = (4, 5)  # pytest was called wrongly, or found no test: no mutant is killed by that
 
 _TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -142,7 +145,7 @@ def tests_of(module: str) -> list[str]:
     return found
 
 
-def fate_of(mutant: Mutant, copied: Path) -> Fate:
+def fate_of(mutant: Mutant, copied: Path, timeout_seconds: float) -> Fate:
     """Runs the tests on a copy that has the change, and puts the copy back."""
     path = copied / "corrigenda_core" / "policy" / f"{mutant.module}.py"
     original = path.read_text(encoding="utf-8")
@@ -150,19 +153,19 @@ def fate_of(mutant: Mutant, copied: Path) -> Fate:
     try:
         path.write_text(ast.unparse(ast.fix_missing_locations(tree)), encoding="utf-8")
         for name, tests in (("its own tests", tests_of(mutant.module)), ("other tests", list(TEST_FOLDERS))):
-            if tests and not _pass(tests, copied):
+            if tests and not _pass(tests, copied, timeout_seconds):
                 return Fate(mutant, name)
         return Fate(mutant, "")
     finally:
         path.write_text(original, encoding="utf-8")
 
 
-def _pass(tests: list[str], copied: Path) -> bool:
+def _pass(tests: list[str], copied: Path, timeout_seconds: float | None = None) -> bool:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not database", *tests]
     environment = {**os.environ, "PYTHONPATH": str(copied), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         finished = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, timeout=TIMEOUT_SECONDS, check=False
+            command, cwd=ROOT, env=environment, capture_output=True, timeout=timeout_seconds, check=False
         )
     except subprocess.TimeoutExpired:
         # A change that never ends is noticed by whoever waits.
@@ -186,11 +189,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="corrigenda-mutants-") as folder:
         copied = Path(folder) / "src"
         shutil.copytree(SOURCE, copied, ignore=shutil.ignore_patterns("__pycache__"))
+        began = time.monotonic()
         if not _pass(list(TEST_FOLDERS), copied):
             print("the tests fail without any mutant", file=sys.stderr)
             return 1
+        timeout_seconds = max(TIMEOUT_LEAST_SECONDS, TIMEOUT_PER_WHOLE_RUN * (time.monotonic() - began))
         for number, mutant in enumerate(sample, start=1):
-            fate = fate_of(mutant, copied)
+            fate = fate_of(mutant, copied, timeout_seconds)
             fates.append(fate)
             where = f"{mutant.module}.py:{mutant.line} {mutant.change}"
             print(f"{number}/{len(sample)} {where}: {fate.killed_by or 'SURVIVED'}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""What decisions say that waiting observations name, and who may see that a quarantined text was released."""
+"""What decisions say of identity and of waiting observations, and who may see that a quarantined text was released."""
 
 from alembic import op
 from corrigenda_core.persistence.migration_steps import execute_file, protect_by_team, refuse_changes
@@ -8,14 +8,18 @@ down_revision = "0007_expand_sources"
 branch_labels = None
 depends_on = None
 
+TABLES = ("observation_bindings", "entity_merges")
+
 
 def upgrade() -> None:
     execute_file(op, "0009_bindings/tables.sql")
-    protect_by_team(op, "observation_bindings")
-    refuse_changes(op, "observation_bindings")
+    for table in TABLES:
+        protect_by_team(op, table)
+        refuse_changes(op, table)
     execute_file(op, "0009_bindings/grants.sql")
 
 
 def downgrade() -> None:
     op.execute("REVOKE SELECT (team_id, fragment_id, kind, status, reason) ON review_items FROM corrigenda_indexer")
-    op.execute("DROP TABLE observation_bindings")
+    for table in TABLES:
+        op.execute(f"DROP TABLE {table}")

@@ -22,8 +22,9 @@ POLICY = Path(next(iter(corrigenda_core.policy.__path__)))
 
 # The fold's own plan, which every decision and placement is made by, and the reviewer's closings of a case.
 MAKE_ROWS = {"refold", "case_review"}
-# Who may ask the fold for a plan: the one path itself, a placement, and looks at what would happen.
-ASK_THE_FOLD = {"slot_change", "placement", "forgetting"}
+# Who may ask the fold for a plan: the one path itself, a placement, a correction of identity, which is about several
+# slots, and looks at what would happen.
+ASK_THE_FOLD = {"slot_change", "placement", "rebinding", "forgetting"}
 
 
 def calls(name: str) -> Iterator[tuple[str, ast.Call]]:

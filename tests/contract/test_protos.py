@@ -157,6 +157,7 @@ def test_tools_are_those_of_the_contract() -> None:
         "GetPlacement": "get_memory_placement",
         "AdoptEvidence": "adopt_evidence",
         "ResolvePlacement": "resolve_memory_placement",
+        "CorrectEntityResolution": "correct_entity_resolution",
         "ListConflicts": "list_conflicts",
         "GetConflict": "get_conflict",
         "ExplainConflict": "explain_conflict",

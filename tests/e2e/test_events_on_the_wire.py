@@ -102,3 +102,25 @@ async def test_what_is_denied_of_one_day_says_nothing_of_another(
     held = await say("A", MORNING, denied=True)
     assert held.outcome == placement_pb2.OUTCOME_HELD
     assert await ledger_verifies(team.team_id)
+
+
+@pytest.mark.rule("R7.3")
+async def test_disputes_about_two_days_are_two_cases(
+    visits: tuple[Any, Callable[..., Awaitable[Any]]], ledger_verifies: Verifies
+) -> None:
+    team, say = visits
+    opened = []
+    for at in (MORNING, NEXT_DAY):
+        await say("A", at)
+        opened.append((await say("B", at, denied=True)).conflict)
+    assert {one.effect for one in opened} == {placement_pb2.CONFLICT_EFFECT_OPENS_CASE}
+    joined = (await say("C", NOON, denied=True)).conflict
+    assert (joined.effect, joined.conflict_id) == (placement_pb2.CONFLICT_EFFECT_JOINS_CASE, opened[0].conflict_id)
+    listed = await team["A"].conflict.ListConflicts(conflict_service_pb2.ListConflictsRequest())
+    cases = {entry.team_case.conflict_id: entry.team_case for entry in listed.entries}
+    assert set(cases) == {one.conflict_id for one in opened}
+    first, second = (cases[one.conflict_id] for one in opened)
+    assert first.question == "production visits main on the day from 2026-03-01T15:00:00Z: is it so or not?"
+    assert second.question == "production visits main on the day from 2026-03-02T15:00:00Z: is it so or not?"
+    assert {position.label: len(position.members) for position in first.positions} == {"+": 1, "-": 2}
+    assert await ledger_verifies(team.team_id)

@@ -23,7 +23,7 @@ EVERYTHING = {*metadata.tables, "alembic_version"}
 KNOWLEDGE = named(
     "carriages case_evaluations case_events case_lease case_members case_members_history case_positions "
     "case_positions_history conflict_cases conflict_cases_history cross_references decisions entities entity_contexts "
-    "entity_names evidence_fragments fragment_retirements ledger observation_bindings observations "
+    "entity_merges entity_names evidence_fragments fragment_retirements ledger observation_bindings observations "
     "predicate_aliases predicates predicates_history profiles reference_decisions relationships relationships_history "
     "review_items "
     "review_items_history source_states source_states_history sources sources_history statements "
@@ -55,7 +55,8 @@ SELECT = {
 INSERT = {
     "corrigenda_ingest": named(
         "api_keys carriages case_events case_lease case_members case_positions conflict_cases cross_references "
-        "decisions entities entity_contexts entity_names erased_texts erasures evidence_fragments evidence_occurrences "
+        "decisions entities entity_contexts entity_merges entity_names erased_texts erasures evidence_fragments "
+        "evidence_occurrences "
         "fragment_retirements idempotency_records ingests ledger observation_bindings observations "
         "predicate_aliases predicates profiles reference_decisions relationships review_items search_refresh_intents "
         "source_states sources "

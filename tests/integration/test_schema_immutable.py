@@ -22,6 +22,7 @@ IMMUTABLE = {
     "decisions",
     "entities",
     "entity_contexts",
+    "entity_merges",
     "entity_names",
     "erased_texts",
     "erasures",

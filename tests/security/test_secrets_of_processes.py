@@ -38,3 +38,13 @@ async def test_no_secret_stands_on_a_command_line(stack: Stack) -> None:
 async def test_what_is_kept_of_secrets_is_readable_by_its_owner_alone(stack: Stack) -> None:
     for name in ("secrets.json", "server.json"):
         assert stat.S_IMODE((stack.directory / name).stat().st_mode) == 0o600
+
+
+def test_only_processes_that_ask_models_know_the_key_of_their_service(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CORRIGENDA_MODEL_SERVICE_KEY", "a key of a model service")
+    monkeypatch.setenv("CORRIGENDA_MODEL_SERVICE_URL", "https://models.internal/v1")
+    told = {spec.name: stack._environment(spec) for spec in PROCESSES}
+    knowing = {name for name, environment in told.items() if "CORRIGENDA_MODEL_SERVICE_KEY" in environment}
+    assert knowing == {"ingest", "conflict", "recall", "indexer"}

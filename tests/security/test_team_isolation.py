@@ -11,7 +11,13 @@ import psycopg
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2, source_pb2
 from corrigenda.conflict.v1 import conflict_service_pb2, resolution_pb2
-from corrigenda.ingest.v1 import forgetting_pb2, ingest_service_pb2, placement_pb2, submission_pb2
+from corrigenda.ingest.v1 import (
+    forgetting_pb2,
+    identity_correction_pb2,
+    ingest_service_pb2,
+    placement_pb2,
+    submission_pb2,
+)
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import predicate_pb2
 from corrigenda_cli.stack import Stack
@@ -167,6 +173,19 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
                 fragment_id=ids.fragment,
                 relationship_id=one,
                 passages=[submission_pb2.Citation(start=0, end=1)],
+            ),
+        ),
+        "CorrectEntityResolution, split": (
+            ids.entity,
+            lambda one: ingest_service_pb2.CorrectEntityResolutionRequest(
+                idempotency_key="fixed", split=identity_correction_pb2.EntitySplit(entity_id=one)
+            ),
+        ),
+        "CorrectEntityResolution, merge": (
+            ids.entity,
+            lambda one: ingest_service_pb2.CorrectEntityResolutionRequest(
+                idempotency_key="fixed",
+                merge=identity_correction_pb2.EntityMerge(source_entity_id=one, target_entity_id=one),
             ),
         ),
         "ResolvePlacement": (

@@ -46,11 +46,17 @@ AGREED = """
     metadata_key                       code_points  1  64
     metadata_value                     code_points  0  512
     stream_items_per_transaction       items        1  100
+    stream_items_waiting               items        1  200
+    stream_bytes_waiting               bytes        0  8388608
+    stream_idle                        seconds      0  180
     speakers_per_source                items        0  100
     predicates_per_source              items        0  200
     predicate_key                      code_points  1  64
     slots_per_source_change            items        0  500
     supports_per_source_change         items        0  10000
+    observations_per_identity_correction  items     0  2000
+    slots_per_identity_correction      items        0  200
+    impact_token_lifetime              seconds      1  600
     query                              code_points  1  512
     recall_limit                       results      1  50
     positions_shown                    results      0  10
@@ -83,6 +89,7 @@ def test_the_table_has_the_agreed_figures() -> None:
     expected = {
         "page_size": 50,
         "deadline": 30,
+        "impact_token_lifetime": 600,
         "preflight_token_lifetime": 600,
         "review_period": 7,
         "review_start": 120,

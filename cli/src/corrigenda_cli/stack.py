@@ -32,28 +32,33 @@ _NOT_INHERITED = (
     "CORRIGENDA_PASSWORD",
     "CORRIGENDA_KEY",
 )
+_MODEL_KEY = "CORRIGENDA_MODEL_SERVICE_KEY"
 SECRETS_FILE, SERVER_FILE = "secrets.json", "server.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessSpec:
-    """One process of the stack: its module, its database role if it has one, and its default port if it serves."""
+    """One process of the stack: its module, its database role if it has one, and its default port if it serves.
+
+    ``asks_models`` says that it may ask a model service, and so is given the key of that.
+    """
 
     name: str
     module: str
     role: str | None = None
     port: int | None = None
+    asks_models: bool = False
 
 
 GATEWAY = ProcessSpec(name="gateway", module="corrigenda_gateway", port=7104)
 INGEST, CONFLICT = "ingest", "conflict"
 PROCESSES = (
     GATEWAY,
-    ProcessSpec(name=INGEST, module="corrigenda_ingest", role="corrigenda_ingest", port=7101),
-    ProcessSpec(name=CONFLICT, module="corrigenda_conflict", role="corrigenda_conflict", port=7102),
-    ProcessSpec(name="recall", module="corrigenda_recall", role="corrigenda_recall", port=7103),
+    ProcessSpec(name=INGEST, module="corrigenda_ingest", role="corrigenda_ingest", port=7101, asks_models=True),
+    ProcessSpec(name=CONFLICT, module="corrigenda_conflict", role="corrigenda_conflict", port=7102, asks_models=True),
+    ProcessSpec(name="recall", module="corrigenda_recall", role="corrigenda_recall", port=7103, asks_models=True),
     ProcessSpec(name="reviewer", module="corrigenda_conflict.reviewer", role="corrigenda_reviewer"),
-    ProcessSpec(name="indexer", module="corrigenda_recall.indexer", role="corrigenda_indexer"),
+    ProcessSpec(name="indexer", module="corrigenda_recall.indexer", role="corrigenda_indexer", asks_models=True),
 )
 
 
@@ -187,8 +192,9 @@ class Stack:
                 await child.stop()
 
     def _environment(self, spec: ProcessSpec) -> dict[str, str]:
-        """What a process sees: of the secrets, its own role's password, and those of keys and tokens if it serves."""
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(_NOT_INHERITED)}
+        """What a process sees: of the secrets, its own role's password, and those that its work needs."""
+        withheld = _NOT_INHERITED if spec.asks_models else (*_NOT_INHERITED, _MODEL_KEY)
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(withheld)}
         if spec.port is not None:
             environment["CORRIGENDA_LISTEN"] = f"127.0.0.1:{0 if self.free_ports else spec.port}"
         if spec.role is None:

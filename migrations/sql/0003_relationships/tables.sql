@@ -117,6 +117,10 @@ CREATE TABLE review_items_history (
     CONSTRAINT review_items_history_versions_excl EXCLUDE USING gist (team_id WITH =, item_id WITH =, tstzrange(recorded_from, recorded_to) WITH &&)
 );
 
+CREATE INDEX review_items_history_pending_idx ON review_items_history (team_id, owner_id, recorded_to) WHERE status = 'pending';
+COMMENT ON INDEX review_items_history_pending_idx IS 'items of an owner that were pending at an instant: versions that end after it';
+CREATE INDEX review_items_history_closed_idx ON review_items_history (team_id, owner_id, opened_at, item_id) WHERE status <> 'pending';
+COMMENT ON INDEX review_items_history_closed_idx IS 'closed items of an owner by age, paged';
 COMMENT ON TABLE review_items_history IS 'Every version of the rows of review_items.';
 
 CREATE TABLE transitions (

@@ -45,6 +45,8 @@ CREATE TABLE case_members (
     CONSTRAINT case_members_relationship_version_check CHECK (relationship_version >= 1)
 );
 
+CREATE INDEX case_members_owner_id_idx ON case_members (team_id, owner_id, conflict_id);
+COMMENT ON INDEX case_members_owner_id_idx IS 'cases in which a profile owns a member';
 CREATE INDEX case_members_relationship_id_idx ON case_members (team_id, relationship_id);
 COMMENT ON INDEX case_members_relationship_id_idx IS 'cases that a row takes part in: every change of a member, recall; foreign key to relationships';
 COMMENT ON TABLE case_members IS 'A relationship at a version that takes part in a position.';
@@ -146,6 +148,10 @@ CREATE TABLE conflict_cases_history (
     CONSTRAINT conflict_cases_history_versions_excl EXCLUDE USING gist (team_id WITH =, conflict_id WITH =, tstzrange(recorded_from, recorded_to) WITH &&)
 );
 
+CREATE INDEX conflict_cases_history_live_idx ON conflict_cases_history (team_id, recorded_to) WHERE status IN ('open', 'overdue');
+COMMENT ON INDEX conflict_cases_history_live_idx IS 'cases that were live at an instant: versions that end after it';
+CREATE INDEX conflict_cases_history_closed_idx ON conflict_cases_history (team_id, opened_at, conflict_id) WHERE status IN ('resolved', 'dismissed');
+COMMENT ON INDEX conflict_cases_history_closed_idx IS 'closed cases by age, paged';
 COMMENT ON TABLE conflict_cases_history IS 'Every version of the rows of conflict_cases.';
 
 CREATE TABLE review_runs (
@@ -220,7 +226,7 @@ CREATE TABLE conflict_cases (
     CONSTRAINT conflict_cases_version_check CHECK (version >= 1),
     CONSTRAINT conflict_cases_review_due_at_check CHECK (opened_at < review_due_at),
     CONSTRAINT conflict_cases_object_key_check CHECK ((kind = 'polarity') = (object_key <> '')),
-    CONSTRAINT conflict_cases_object_key_length_check CHECK (octet_length(object_key) <= 1280),
+    CONSTRAINT conflict_cases_object_key_length_check CHECK (octet_length(object_key) <= 1344),
     CONSTRAINT conflict_cases_scope_check CHECK (octet_length(scope) <= 512),
     CONSTRAINT conflict_cases_outcome_check CHECK (CASE WHEN status = 'resolved' THEN num_nulls(resolved_at, effective_at, effective_time_basis, preferred_position_id, resolution_reason, policy_version) = 0 AND dismissed_at IS NULL ELSE num_nonnulls(resolved_at, effective_at, effective_time_basis, preferred_position_id) = 0 AND (dismissed_at IS NOT NULL) = (status = 'dismissed') END),
     CONSTRAINT conflict_cases_team_id_subject_id_fkey FOREIGN KEY(team_id, subject_id) REFERENCES entities (team_id, entity_id),
@@ -239,7 +245,7 @@ COMMENT ON INDEX conflict_cases_previous_conflict_id_idx IS 'the case that follo
 CREATE INDEX conflict_cases_slot_idx ON conflict_cases (team_id, subject_id, predicate, scope);
 COMMENT ON INDEX conflict_cases_slot_idx IS 'cases of a slot or entity, closed ones too; foreign key to entities';
 COMMENT ON TABLE conflict_cases IS 'The current version of a case.';
-COMMENT ON COLUMN conflict_cases.object_key IS 'empty except for polarity cases';
+COMMENT ON COLUMN conflict_cases.object_key IS 'empty except for polarity cases; names the day of an event, too';
 COMMENT ON COLUMN conflict_cases.version IS 'rises with positions, members and supports, on resolve and dismiss';
 COMMENT ON COLUMN conflict_cases.review_due_at IS 'never moved';
 COMMENT ON COLUMN conflict_cases.effective_at IS 'the cutoff';

@@ -1,5 +1,5 @@
-GRANT SELECT ON observation_bindings TO corrigenda_ingest, corrigenda_conflict, corrigenda_recall;
-GRANT INSERT ON observation_bindings TO corrigenda_ingest;
+GRANT SELECT ON observation_bindings, entity_merges TO corrigenda_ingest, corrigenda_conflict, corrigenda_recall;
+GRANT INSERT ON observation_bindings, entity_merges TO corrigenda_ingest;
 
 -- The indexer leaves quarantined text alone until an administrator has released it.
 GRANT SELECT (team_id, fragment_id, kind, status, reason) ON review_items TO corrigenda_indexer;

@@ -11,6 +11,7 @@ from corrigenda.ingest.v1 import ingest_service_pb2, ingest_service_pb2_grpc
 from corrigenda_core.deciding import OwnerDecisions
 from corrigenda_core.policy.time_words import decide_time_bounds
 from corrigenda_core.providers.extraction_validation import ValidatedExtractor
+from corrigenda_core.providers.metrics import ProviderMetrics
 from corrigenda_core.providers.selection import make_extractor, make_verifier
 from corrigenda_core.providers.validation import ValidatedVerifier
 from corrigenda_core.rpc.server import ServiceBinding
@@ -19,10 +20,12 @@ from corrigenda_core.serving import Foundation, make_authenticator, open_foundat
 
 from corrigenda_ingest.config import IngestSettings
 from corrigenda_ingest.handlers import AdminHandlers, IngestHandlers
+from corrigenda_ingest.impact_tokens import ImpactTokens
 from corrigenda_ingest.outside import OutsideLook
 from corrigenda_ingest.proposing import Proposer
 from corrigenda_ingest.use_cases.administration import Administration
 from corrigenda_ingest.use_cases.adopt_evidence import AdoptEvidence
+from corrigenda_ingest.use_cases.correct_entity_resolution import CorrectEntityResolution
 from corrigenda_ingest.use_cases.erase_evidence import EraseEvidence
 from corrigenda_ingest.use_cases.forget import Forget
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
@@ -51,10 +54,12 @@ class Models:
 
 
 @asynccontextmanager
-async def open_models(settings: IngestSettings) -> AsyncIterator[Models]:
+async def open_models(foundation: Foundation, settings: IngestSettings) -> AsyncIterator[Models]:
     """Makes them and releases them again."""
+    metrics = ProviderMetrics(foundation.registry)
     models = Models(
-        verifier=make_verifier(settings, decide_time_bounds), extractor=make_extractor(settings, decide_time_bounds)
+        verifier=make_verifier(settings, decide_time_bounds, metrics.of("verifier")),
+        extractor=make_extractor(settings, decide_time_bounds, metrics.of("extractor")),
     )
     try:
         yield models
@@ -96,6 +101,12 @@ def bindings(
             verifier=models.verifier,
             new_ids=foundation.new_ids,
         ),
+        correct_entity_resolution=CorrectEntityResolution(
+            reader=foundation.reader,
+            runner=foundation.runner,
+            tokens=ImpactTokens(settings.page_token_key.get_secret_value().encode(), now=foundation.now),
+            new_ids=foundation.new_ids,
+        ),
         forget=Forget(decisions=decisions, new_ids=foundation.new_ids),
     )
     admin = AdminHandlers(
@@ -127,7 +138,7 @@ def bindings(
 
 async def run_service(settings: IngestSettings) -> None:
     """Serves until the process is told to stop."""
-    async with open_models(settings) as models, open_foundation(settings, "ingest") as foundation:
+    async with open_foundation(settings, "ingest") as foundation, open_models(foundation, settings) as models:
         authenticator = make_authenticator(foundation, settings)
         served = bindings(foundation, settings, authenticator, models)
         await serve(foundation, settings, served, authenticator=authenticator)

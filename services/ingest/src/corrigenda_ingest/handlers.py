@@ -16,10 +16,17 @@ from corrigenda_core.rpc.calls import current_call
 from corrigenda_core.rpc.idempotent import idempotency_of
 
 from corrigenda_ingest.decision_responses import resolved_placement
-from corrigenda_ingest.requests import evidence_of, forgetting_of, placement_decision_of, submission_of
+from corrigenda_ingest.requests import (
+    evidence_of,
+    forgetting_of,
+    identity_correction_of,
+    placement_decision_of,
+    submission_of,
+)
 from corrigenda_ingest.responses import PlacementMessages
 from corrigenda_ingest.stream_messages import StreamResponses, arrivals
 from corrigenda_ingest.use_cases.adopt_evidence import AdoptEvidence
+from corrigenda_ingest.use_cases.correct_entity_resolution import CorrectEntityResolution
 from corrigenda_ingest.use_cases.erase_evidence import EraseEvidence
 from corrigenda_ingest.use_cases.forget import Forget
 from corrigenda_ingest.use_cases.get_placement import GetPlacement
@@ -51,6 +58,7 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
     get_placement: GetPlacement
     resolve_placement: ResolvePlacement
     adopt_evidence: AdoptEvidence
+    correct_entity_resolution: CorrectEntityResolution
     forget: Forget
 
     async def Remember(self, request: ingest.RememberRequest, context: Any) -> ingest.RememberResponse:
@@ -112,6 +120,20 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
             deadline=_deadline(),
         )
         return committed.value
+
+    async def CorrectEntityResolution(
+        self, request: ingest.CorrectEntityResolutionRequest, context: Any
+    ) -> ingest.CorrectEntityResolutionResponse:
+        """Splits or merges entities."""
+        caller = current_call().caller
+        return await self.correct_entity_resolution(
+            caller,
+            identity_correction_of(request),
+            reason=request.reason,
+            token=request.impact_token,
+            idempotency=idempotency_of(request, caller.profile_id, ingest.CorrectEntityResolutionResponse),
+            deadline=_deadline(),
+        )
 
     async def Forget(self, request: ingest.ForgetRequest, context: Any) -> ingest.ForgetResponse:
         """Forgets something of the caller's own."""

@@ -18,6 +18,7 @@ from corrigenda_core.domain.ids import (
     ItemId,
     ProposalId,
     RelationshipId,
+    StatementId,
 )
 from corrigenda_core.domain.placement_decisions import PlacementDecision
 from corrigenda_core.domain.resolutions import DecisionKind
@@ -36,6 +37,8 @@ from corrigenda_core.domain.time import Interval
 from corrigenda_core.policy.spans import Citation, OffsetCitation, QuoteCitation, decide_cited_span
 from corrigenda_core.rpc.convert import instant_of, stated_interval_of
 from corrigenda_core.rpc.enums import AUTHORITY, MODALITY, POLARITY, SOURCE_TYPE, VALUE_TYPE
+
+from corrigenda_ingest.identity_look import EntityMerge, Split
 
 _ACTION = "PLACEMENT_ACTION_"
 PLACEMENT_ACTIONS = {
@@ -116,6 +119,15 @@ def placement_decision_of(request: ingest_service_pb2.ResolvePlacementRequest) -
             **_proposed(request.evidence, request.proposal), idempotency_key=IdempotencyKey(request.idempotency_key)
         ),
     )
+
+
+def identity_correction_of(request: ingest_service_pb2.CorrectEntityResolutionRequest) -> Split | EntityMerge:
+    """What a validated request corrects."""
+    if request.WhichOneof("correction") == "merge":
+        merge = request.merge
+        return EntityMerge(source_id=EntityId(merge.source_entity_id), target_id=EntityId(merge.target_entity_id))
+    chosen = frozenset(StatementId(one) for one in request.split.observation_ids)
+    return Split(entity_id=EntityId(request.split.entity_id), observation_ids=chosen or None)
 
 
 class _Proposed(TypedDict):

@@ -36,7 +36,7 @@ from corrigenda_core.rpc.enums import (
     TIME_BASIS,
     VERDICT,
 )
-from corrigenda_core.rpc.relationship_messages import relationship_message
+from corrigenda_core.rpc.relationship_messages import entity_summary, relationship_message
 
 from corrigenda_recall.evidence_messages import evidence_message, span_messages
 from corrigenda_recall.trace_pages import Section
@@ -59,6 +59,7 @@ class ShownTrace:
     decisions: Sequence[Row]
     cases: Sequence[ConflictCase]
     members: Mapping[RelationshipId, Relationship]
+    merges: Sequence[Row]
     names: Mapping[EntityId, EntityName]
     profiles: Mapping[ProfileId, str]
 
@@ -96,6 +97,17 @@ class TraceMessages:
             references=[self._reference(row) for row in rows[Section.REFERENCES]],
             cases=[self._case(row, case) for row, case in zip(rows[Section.CASES], self._shown.cases, strict=True)],
             lineage=[self._lineage(edge) for edge in self._shown.edges],
+            merged_by=[self._merge(row) for row in self._shown.merges],
+        )
+
+    def _merge(self, row: Row) -> trace_pb2.TracedMerge:
+        names, profile_id = self._shown.names, row["merged_by"]
+        return trace_pb2.TracedMerge(
+            profile=actor_pb2.ProfileSummary(profile_id=profile_id, name=self._shown.profiles[profile_id]),
+            source=entity_summary(row["source_id"], names),
+            target=entity_summary(row["target_id"], names),
+            revision=row["revision"],
+            recorded_at=timestamp_of(row["recorded_at"]),
         )
 
     def _relationship(self, row: Relationship) -> relationship_pb2.Relationship:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from corrigenda_core.domain.actors import Actor
@@ -15,7 +15,7 @@ from corrigenda_core.domain.ids import (
     ProfileId,
     RelationshipId,
 )
-from corrigenda_core.domain.objects import Slot
+from corrigenda_core.domain.objects import Slot, occurrence_of_key
 from corrigenda_core.domain.time import Instant, TimeBasis
 
 
@@ -43,7 +43,7 @@ LIVE_CASE_STATUSES = frozenset({CaseStatus.OPEN, CaseStatus.OVERDUE})
 class SetKey:
     """What a case is about; at most one live case has a given key.
 
-    ``object_key`` is empty except for polarity cases.
+    ``object_key`` is empty except for polarity cases; for one about an event it names the day, too.
     """
 
     kind: CaseKind
@@ -56,6 +56,16 @@ class SetKey:
     def slot(self) -> Slot:
         """The slot that the key lies in."""
         return Slot(subject_id=self.subject_id, predicate=self.predicate, scope=self.scope)
+
+    @property
+    def occurred(self) -> Instant | None:
+        """The start of the day of the event that a polarity case is about, if it is about one whose day is known."""
+        return occurrence_of_key(self.object_key)[0]
+
+    @property
+    def of_any_day(self) -> SetKey:
+        """The same without the day of an event."""
+        return replace(self, object_key=occurrence_of_key(self.object_key)[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from corrigenda_core.domain.ids import EntityId, PredicateKey
@@ -49,6 +50,22 @@ class ValueObject:
 
 
 Object = EntityObject | ValueObject
+
+
+_OCCURRENCE = "at "
+
+
+def occurrence_key(object_: Object, occurred: datetime) -> str:
+    """Text that is equal exactly for equal objects of events of one day, which begins at ``occurred``."""
+    return f"{_OCCURRENCE}{occurred.isoformat()} {object_.key}"
+
+
+def occurrence_of_key(key: str) -> tuple[datetime | None, str]:
+    """The start of the day that a key names, if it names one, and the key of the object itself."""
+    if not key.startswith(_OCCURRENCE):
+        return None, key
+    occurred, _, object_key = key.removeprefix(_OCCURRENCE).partition(" ")
+    return datetime.fromisoformat(occurred), object_key
 
 
 def object_of_key(key: str) -> Object:

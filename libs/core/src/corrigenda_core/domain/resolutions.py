@@ -41,6 +41,8 @@ class DecisionKind(StrEnum):
     RETRY_VERIFICATION = "retry_verification"
     RELEASE_QUARANTINE = "release_quarantine"
     REVERT = "revert"
+    SPLIT_ENTITY = "split_entity"
+    MERGE_ENTITIES = "merge_entities"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from corrigenda_core.domain.cases import CaseKind, CaseMember, ConflictCase
 from corrigenda_core.domain.entities import EntityName
-from corrigenda_core.domain.ids import ConflictId, EntityId, ItemId, ProfileId, RelationshipId
+from corrigenda_core.domain.ids import ConflictId, EntityId, ItemId, RelationshipId
 from corrigenda_core.domain.objects import EntityObject, object_of_key
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.domain.time import Instant
@@ -115,7 +115,7 @@ def _entities_of(rows: Iterable[Relationship]) -> set[EntityId]:
 
 def _entities_of_keys(case: ConflictCase) -> Iterator[EntityId]:
     """The entities that keys of a case name: of its positions, which stay when everybody has left, and its own."""
-    keys = [case.set_key.object_key] if case.set_key.kind is CaseKind.POLARITY else []
+    keys = [case.set_key.of_any_day.object_key] if case.set_key.kind is CaseKind.POLARITY else []
     if case.set_key.kind is CaseKind.CURRENT_STATE:
         keys += [position.key for position in case.positions]
     for key in keys:
@@ -184,20 +184,3 @@ async def _items(
         ItemId(row["item_id"]): ItemInView(row=row, incoming=of(row["incoming"]), opposing=of(row["opposing"]))
         for row in rows
     }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryFilter:
-    """What a list of conflicts asks for; an empty or absent filter lets everything pass."""
-
-    profile_id: ProfileId
-    with_cases: bool
-    with_items: bool
-    case_kinds: tuple[str, ...]
-    case_statuses: tuple[str, ...]
-    item_kinds: tuple[str, ...]
-    item_statuses: tuple[str, ...]
-    entity_id: EntityId | None
-    predicate: str | None
-    opened_before: Instant
-    mine: bool

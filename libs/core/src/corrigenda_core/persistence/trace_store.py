@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from corrigenda_core.domain.ids import ConflictId, ReferenceId, RelationshipId, SupportId
+from corrigenda_core.domain.objects import EntityObject
 from corrigenda_core.domain.relationships import ReferenceKind, Relationship
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import Query, load_sql
@@ -104,6 +105,13 @@ class TraceStore:
     def rows(self, relationship_ids: Iterable[RelationshipId]) -> Query:
         """Other rows; `relationship_of` reads them."""
         return self._sql.query("rows_in_view", **self._known, relationship_ids=sorted(set(relationship_ids)))
+
+    def merges(self, row: Relationship) -> Query:
+        """Who has merged an entity of a row that is not theirs."""
+        named = {row.slot.subject_id}
+        if isinstance(row.object, EntityObject):
+            named.add(row.object.entity_id)
+        return self._sql.query("trace_merges", **self._known, owner_id=row.owner_id, entity_ids=sorted(named))
 
     def positions(self, conflict_ids: Iterable[ConflictId]) -> Query:
         """The positions of cases that somebody stands on."""

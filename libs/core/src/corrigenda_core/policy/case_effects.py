@@ -73,7 +73,7 @@ def may_answer_case(case: ConflictCase, set_keys: Iterable[SetKey], answer: Conf
 
     Args:
         case: the named case.
-        set_keys: the set keys that the statement can belong to.
+        set_keys: the set keys that the statement can belong to, on whatever day an event happened.
         answer: what the proposal names; no expected version means the current one.
 
     Raises:
@@ -92,7 +92,7 @@ def may_answer_case(case: ConflictCase, set_keys: Iterable[SetKey], answer: Conf
                 "status": case.status.value,
             },
         )
-    if case.set_key not in set(set_keys):
+    if case.set_key.of_any_day not in set(set_keys):
         raise Refusal(
             Reason.NOT_IN_CONFLICT,
             "the statement is not about what the case is about",

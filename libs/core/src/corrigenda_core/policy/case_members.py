@@ -11,7 +11,7 @@ from corrigenda_core.domain.ids import RelationshipId
 from corrigenda_core.domain.relationships import ReferenceKind, Relationship, Status
 from corrigenda_core.domain.slots import SlotView
 from corrigenda_core.domain.time import Instant, Interval
-from corrigenda_core.policy.case_keys import ReferenceSide, decide_position_key, decide_set_key
+from corrigenda_core.policy.case_keys import ReferenceSide, decide_position_key, decide_row_set_key
 from corrigenda_core.policy.exclusion import is_excluding_from
 
 _TAKING_PART = frozenset({Status.ACTIVE, Status.COMPETING})
@@ -74,7 +74,7 @@ def _disputes(
         if is_excluding_from(p, q, now):
             kind = CaseKind.POLARITY if p.object.key == q.object.key else CaseKind.CURRENT_STATE
             yield (
-                decide_set_key(kind, p.slot, p.object),
+                decide_row_set_key(kind, p),
                 (_sided(kind, p, side="recorded"), _sided(kind, q, side="recorded")),
             )
     rows = {row.relationship_id: row for row in able}
@@ -84,7 +84,7 @@ def _disputes(
             continue
         if source.owner_id != target.owner_id and not is_excluding_from(source, target, now):
             yield (
-                decide_set_key(CaseKind.REFERENCE, target.slot, target.object),
+                decide_row_set_key(CaseKind.REFERENCE, target),
                 (
                     _sided(CaseKind.REFERENCE, target, side="recorded"),
                     _sided(CaseKind.REFERENCE, source, side="corrected"),

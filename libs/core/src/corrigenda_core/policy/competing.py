@@ -12,7 +12,7 @@ from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
 from corrigenda_core.domain.objects import EntityObject
 from corrigenda_core.domain.relationships import Relationship, Status
 from corrigenda_core.domain.time import Instant
-from corrigenda_core.policy.case_keys import decide_position_key, decide_set_key
+from corrigenda_core.policy.case_keys import decide_position_key, decide_row_set_key
 from corrigenda_core.policy.exclusion import is_excluding
 from corrigenda_core.policy.validity import is_holding_at
 from corrigenda_core.policy.visibility import decide_known_picture
@@ -76,7 +76,7 @@ def _within_owners(claims: Iterable[Relationship]) -> Iterator[tuple[SetKey, str
         for row in (one for one in rows if one.status in _UNSETTLED):
             for other in (one for one in rows if _is_unsettled(row, one)):
                 kind = CaseKind.POLARITY if row.object.key == other.object.key else CaseKind.CURRENT_STATE
-                set_key = decide_set_key(kind, row.slot, row.object)
+                set_key = decide_row_set_key(kind, row)
                 for side in (row, other):
                     yield set_key, decide_position_key(kind, side.object, side.polarity, "recorded"), side
 

@@ -33,10 +33,11 @@ class DividedRow:
 class IdentityCorrection:
     """The effect of a split or a merge on the caller's record; the timelines fold again afterwards.
 
-    ``moved_rows`` keep their ids in their new slot. ``collisions`` are groups of rows that say the same in the same
-    slot afterwards: the fold joins what overlaps. ``marked_rows`` belong to others: they get the mark `merged_by` and
-    do not move. ``slots`` are the caller's slots to fold again, before and after; ``names`` and contexts follow the
-    observations that gave them.
+    ``moved_rows`` are those that everything leaves, ``divided_rows`` those that something stays with. ``collisions``
+    are groups of rows that say the same in the same slot afterwards: the fold joins what overlaps. ``marked_rows``
+    belong to others: they get the mark `merged_by` and do not move. ``slots`` are the caller's slots to fold again,
+    before and after; names and contexts follow the observations that gave them. ``merges`` says that one entity is
+    given up for the other.
     """
 
     owner_id: ProfileId
@@ -48,6 +49,7 @@ class IdentityCorrection:
     collisions: tuple[tuple[RelationshipId, ...], ...] = ()
     marked_rows: tuple[RelationshipId, ...] = ()
     slots: tuple[Slot, ...] = ()
+    merges: bool = False
 
 
 def plan_split(
@@ -112,6 +114,7 @@ def plan_merge(
         observations,
         moving,
         marked_rows=_rows(o for o in about if o.owner_id != caller),
+        merges=True,
     )
 
 
@@ -140,6 +143,8 @@ def _correction(
     observations: Sequence[BoundObservation],
     moving: Collection[StatementId],
     marked_rows: tuple[RelationshipId, ...] = (),
+    *,
+    merges: bool = False,
 ) -> IdentityCorrection:
     ordered = sorted(observations, key=lambda o: o.observation_id)
     moves = tuple(Move(before=o, after=o.rebound(from_id, to_id)) for o in ordered if o.observation_id in moving)
@@ -159,6 +164,7 @@ def _correction(
         collisions=_collisions(caller, ordered, moves),
         marked_rows=marked_rows,
         slots=tuple(sorted(slots, key=lambda slot: (slot.subject_id, slot.predicate, slot.scope))),
+        merges=merges,
     )
 
 

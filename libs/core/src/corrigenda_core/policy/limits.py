@@ -89,6 +89,10 @@ LIMITS: tuple[Limit, ...] = (
     Limit(name="predicate_key", unit=Unit.CODE_POINTS, least=1, greatest=64),
     Limit(name="slots_per_source_change", unit=Unit.ITEMS, greatest=500),
     Limit(name="supports_per_source_change", unit=Unit.ITEMS, greatest=10_000),
+    # --- a correction of identity, which folds again while the team waits
+    Limit(name="observations_per_identity_correction", unit=Unit.ITEMS, greatest=2_000),
+    Limit(name="slots_per_identity_correction", unit=Unit.ITEMS, greatest=200),
+    Limit(name="impact_token_lifetime", unit=Unit.SECONDS, least=1, greatest=600, default=600),
     # --- a read
     Limit(name="query", unit=Unit.CODE_POINTS, least=1, greatest=512),
     Limit(name="recall_limit", unit=Unit.RESULTS, least=1, greatest=50),

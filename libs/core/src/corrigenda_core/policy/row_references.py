@@ -90,4 +90,6 @@ def _joining(view: SlotView, changes: RowChanges) -> Iterator[_Named]:
         if statement.relationship_id in left_empty:
             oldest.setdefault(statement.relationship_id, statement)
     for relationship_id, statement in sorted(oldest.items()):
-        yield ReferenceKind.MERGED_INTO, relationship_id, changes.carriers[statement.statement_id]
+        # A statement that has left the slot is carried elsewhere: whoever moved it says where.
+        if statement.statement_id in changes.carriers:
+            yield ReferenceKind.MERGED_INTO, relationship_id, changes.carriers[statement.statement_id]

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
 from corrigenda_core.ports.providers import ProviderFailed, UnusableAnswer
+from corrigenda_core.providers.metrics import Observe, Worth, unobserved
 
 A = TypeVar("A")
 
@@ -49,12 +50,13 @@ class Asking(Generic[A]):
     """One question to a provider.
 
     ``call`` takes the problems of the last answer; ``check`` says what is wrong with an answer, in words that quote
-    nothing of it.
+    nothing of it; ``observe`` is told of each call.
     """
 
     call: Callable[[tuple[str, ...]], Awaitable[A]]
     check: Callable[[A], tuple[str, ...]]
     patience: Patience
+    observe: Observe = unobserved
 
     async def answer(self, deadline: Deadline = NO_DEADLINE) -> A | NoAnswer:
         """The first valid answer."""
@@ -64,14 +66,18 @@ class Asking(Generic[A]):
                 async with asyncio.timeout(self.patience.timeout_seconds(deadline)):
                     answer = await self.call(problems)
             except TimeoutError:
+                self.observe(Worth.LATE)
                 problems = ("no answer in time",)
             except UnusableAnswer as unusable:
+                self.observe(Worth.REFUSED)
                 problems = unusable.problems[:MAX_PROBLEMS]
             except ProviderFailed as failure:
+                self.observe(Worth.FAILED)
                 # The problems of an earlier answer stay: they are what the next call must avoid.
                 problems = problems or (str(failure),)
             else:
                 problems = self.check(answer)
+                self.observe(Worth.REFUSED if problems else Worth.USABLE)
                 if not problems:
                     return answer
         return NoAnswer(problems=problems, calls=self.patience.retries + 1)

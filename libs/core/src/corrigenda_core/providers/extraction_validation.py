@@ -15,6 +15,7 @@ from corrigenda_core.policy.normalisation import decide_text_form, decide_value
 from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
 from corrigenda_core.ports.providers import ExtractionRequest, Extractor, ExtractorAnswer
 from corrigenda_core.providers.asking import MAX_PROBLEMS, MAX_RETRIES, Asking, NoAnswer, Patience
+from corrigenda_core.providers.metrics import Observe, unobserved
 
 MAX_EXTRACTOR_NAME_CODE_POINTS = 128
 
@@ -30,9 +31,17 @@ class ExtractorUnavailable:
 class ValidatedExtractor:
     """Any extractor, made safe to use: its proposals are checked, its failures are values."""
 
-    def __init__(self, extractor: Extractor, *, call_timeout_seconds: float, retries: int = MAX_RETRIES) -> None:
+    def __init__(
+        self,
+        extractor: Extractor,
+        *,
+        call_timeout_seconds: float,
+        retries: int = MAX_RETRIES,
+        observe: Observe = unobserved,
+    ) -> None:
         self._extractor = extractor
         self._patience = Patience(call_timeout_seconds=call_timeout_seconds, retries=retries)
+        self._observe = observe
 
     async def extract(
         self, request: ExtractionRequest, deadline: Deadline = NO_DEADLINE
@@ -47,6 +56,7 @@ class ValidatedExtractor:
             call=lambda problems: self._extractor.extract(request, problems=problems),
             check=lambda answer: find_extraction_problems(request, answer),
             patience=self._patience,
+            observe=self._observe,
         )
         outcome = await asking.answer(deadline)
         if isinstance(outcome, NoAnswer):

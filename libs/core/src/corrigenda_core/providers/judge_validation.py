@@ -10,6 +10,7 @@ from corrigenda_core.policy.judging import decide_verdict
 from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
 from corrigenda_core.ports.providers import Judge, ProviderFailed, UnusableAnswer
 from corrigenda_core.providers.asking import MAX_RETRIES, Patience
+from corrigenda_core.providers.metrics import Observe, Worth, unobserved
 
 MAX_REASON_CODE_POINTS = 1024
 MAX_NAME_CODE_POINTS = 128
@@ -30,9 +31,17 @@ class JudgeUnavailable:
 class ValidatedJudge:
     """Any judge, made safe to use: what it answers is a judgement, and its failures are values."""
 
-    def __init__(self, judge: Judge, *, call_timeout_seconds: float, retries: int = MAX_RETRIES) -> None:
+    def __init__(
+        self,
+        judge: Judge,
+        *,
+        call_timeout_seconds: float,
+        retries: int = MAX_RETRIES,
+        observe: Observe = unobserved,
+    ) -> None:
         self._judge = judge
         self._patience = Patience(call_timeout_seconds=call_timeout_seconds, retries=retries)
+        self._observe = observe
 
     async def ask(self, question: JudgeQuestion, deadline: Deadline = NO_DEADLINE) -> Judgement | JudgeUnavailable:
         """What the answer to a question is worth; an answer that stays invalid counts as unsure and says why.
@@ -47,12 +56,15 @@ class ValidatedJudge:
             try:
                 judgement = await self._call(question, judgement, deadline)
             except TimeoutError:
+                self._observe(Worth.LATE)
                 problem = "no answer in time"
             except ProviderFailed as failure:
+                self._observe(Worth.FAILED)
                 problem = str(failure)
                 if judgement is not None:
                     break
             else:
+                self._observe(Worth.REFUSED if judgement.problem else Worth.USABLE)
                 if not judgement.problem:
                     return judgement
         return judgement or JudgeUnavailable(problem=problem, calls=calls)

@@ -26,6 +26,7 @@ from corrigenda_core.providers.extractor_local import LocalExtractor
 from corrigenda_core.providers.judge_local import LocalJudge
 from corrigenda_core.providers.judge_validation import ValidatedJudge
 from corrigenda_core.providers.local.times import TimeReader
+from corrigenda_core.providers.metrics import Observe, unobserved
 from corrigenda_core.providers.validation import ValidatedVerifier
 from corrigenda_core.providers.verifier_local import LocalVerifier
 
@@ -75,8 +76,10 @@ def make_embedder(
             assert_never(unknown)
 
 
-def make_verifier(settings: VerifierSettings, read_times: TimeReader) -> ValidatedVerifier:
-    """The verifier, with its answers checked."""
+def make_verifier(
+    settings: VerifierSettings, read_times: TimeReader, observe: Observe = unobserved
+) -> ValidatedVerifier:
+    """The verifier, with its answers checked; ``observe`` is told of each call."""
     verifier: Verifier
     match settings.verifier:
         case VerifierChoice.LOCAL:
@@ -90,12 +93,17 @@ def make_verifier(settings: VerifierSettings, read_times: TimeReader) -> Validat
         case unknown:
             assert_never(unknown)
     return ValidatedVerifier(
-        verifier, call_timeout_seconds=settings.verifier_timeout_seconds, retries=settings.verifier_retries
+        verifier,
+        call_timeout_seconds=settings.verifier_timeout_seconds,
+        retries=settings.verifier_retries,
+        observe=observe,
     )
 
 
-def make_extractor(settings: ExtractorSettings, read_times: TimeReader) -> ValidatedExtractor:
-    """The extractor, with its proposals checked."""
+def make_extractor(
+    settings: ExtractorSettings, read_times: TimeReader, observe: Observe = unobserved
+) -> ValidatedExtractor:
+    """The extractor, with its proposals checked; ``observe`` is told of each call."""
     extractor: Extractor
     match settings.extractor:
         case ExtractorChoice.LOCAL:
@@ -109,12 +117,15 @@ def make_extractor(settings: ExtractorSettings, read_times: TimeReader) -> Valid
         case unknown:
             assert_never(unknown)
     return ValidatedExtractor(
-        extractor, call_timeout_seconds=settings.extractor_timeout_seconds, retries=settings.extractor_retries
+        extractor,
+        call_timeout_seconds=settings.extractor_timeout_seconds,
+        retries=settings.extractor_retries,
+        observe=observe,
     )
 
 
-def make_judge(settings: JudgeSettings) -> ValidatedJudge:
-    """The judge, with its answers checked."""
+def make_judge(settings: JudgeSettings, observe: Observe = unobserved) -> ValidatedJudge:
+    """The judge, with its answers checked; ``observe`` is told of each call."""
     judge: Judge
     match settings.judge:
         case JudgeChoice.LOCAL:
@@ -127,4 +138,9 @@ def make_judge(settings: JudgeSettings) -> ValidatedJudge:
             judge = RemoteJudge(Endpoint(service), model=settings.judge_model)
         case unknown:
             assert_never(unknown)
-    return ValidatedJudge(judge, call_timeout_seconds=settings.judge_timeout_seconds, retries=settings.judge_retries)
+    return ValidatedJudge(
+        judge,
+        call_timeout_seconds=settings.judge_timeout_seconds,
+        retries=settings.judge_retries,
+        observe=observe,
+    )

@@ -19,6 +19,7 @@ from corrigenda_core.ports.providers import (
     VerifierAnswer,
 )
 from corrigenda_core.providers.asking import MAX_PROBLEMS, MAX_RETRIES, Asking, NoAnswer, Patience
+from corrigenda_core.providers.metrics import Observe, unobserved
 
 MAX_REASON_CODE_POINTS = 1024
 MAX_VERIFIER_NAME_CODE_POINTS = 128
@@ -35,9 +36,17 @@ class VerifierUnavailable:
 class ValidatedVerifier:
     """Any verifier, made safe to use: its answers are checked, its failures are values."""
 
-    def __init__(self, verifier: Verifier, *, call_timeout_seconds: float, retries: int = MAX_RETRIES) -> None:
+    def __init__(
+        self,
+        verifier: Verifier,
+        *,
+        call_timeout_seconds: float,
+        retries: int = MAX_RETRIES,
+        observe: Observe = unobserved,
+    ) -> None:
         self._verifier = verifier
         self._patience = Patience(call_timeout_seconds=call_timeout_seconds, retries=retries)
+        self._observe = observe
 
     async def verify(
         self, request: VerificationRequest, deadline: Deadline = NO_DEADLINE
@@ -52,6 +61,7 @@ class ValidatedVerifier:
             call=lambda problems: self._verifier.verify(request, problems=problems),
             check=lambda answer: find_problems(request, answer),
             patience=self._patience,
+            observe=self._observe,
         )
         outcome = await asking.answer(deadline)
         if isinstance(outcome, NoAnswer):

@@ -9,6 +9,7 @@ from corrigenda_core.domain.ids import RelationshipId
 from corrigenda_core.domain.objects import Object, Polarity, object_of_key
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.policy.case_questions import decide_question
+from corrigenda_core.policy.snapshot_codec import write_instant
 from corrigenda_core.rpc.relationship_messages import Names, object_words
 
 Members = Mapping[RelationshipId, Relationship]
@@ -24,8 +25,14 @@ def case_question(case: ConflictCase, members: Members, names: Names) -> str:
         predicate=case.set_key.predicate,
         scope=case.set_key.scope,
         positions=[_says(case, side, members, names) for side in positions_in_order(case) if side.members],
-        object_name="" if disputed is None else object_words(disputed, names),
+        object_name="" if disputed is None else _of_its_day(case, object_words(disputed, names)),
     )
+
+
+def _of_its_day(case: ConflictCase, words: str) -> str:
+    """The object of a dispute about an event with the day in question, which begins where the team's day does."""
+    occurred = case.set_key.occurred
+    return words if occurred is None else f"{words} on the day from {write_instant(occurred)}"
 
 
 def positions_in_order(case: ConflictCase) -> list[CasePosition]:
@@ -38,7 +45,7 @@ def case_object(case: ConflictCase, members: Members) -> Object | None:
     if case.set_key.kind is not CaseKind.POLARITY:
         return None
     rows = [row for side in case.positions for row in _rows(side, members)]
-    return _as_first_written(rows) or object_of_key(case.set_key.object_key)
+    return _as_first_written(rows) or object_of_key(case.set_key.of_any_day.object_key)
 
 
 def position_label(case: ConflictCase, position: CasePosition, members: Members, names: Names) -> str:

@@ -283,6 +283,13 @@ def _write_decisions(s: SampleTeam) -> None:
         facet=0,
     )
     s.insert(
+        "entity_merges",
+        source_id=s.main_id,
+        target_id=s.release_id,
+        merged_by=s.owner_a,
+        decision_id=s.decision_id,
+    )
+    s.insert(
         "observation_bindings",
         observation_id=s.observation_id,
         subject_id=s.subject_id,

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from corrigenda.conflict.v1 import conflict_service_pb2 as messages
 from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.cases import CaseKind, CaseStatus
 from corrigenda_core.domain.ids import ConflictId, EntityId, ItemId
 from corrigenda_core.domain.items import ItemKind, ItemStatus
-from corrigenda_core.domain.time import EARLIEST, LATEST
+from corrigenda_core.domain.time import LATEST
 from corrigenda_core.domain.views import KnownAtRevision, TemporalSelector
-from corrigenda_core.persistence.conflict_store import ConflictReading, EntryFilter, read_conflicts
+from corrigenda_core.persistence.conflict_entries import EntryFilter, EntryPlace, read_entries
+from corrigenda_core.persistence.conflict_store import ConflictReading, read_conflicts
 from corrigenda_core.persistence.database import Row
-from corrigenda_core.persistence.named_sql import load_sql
 from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransaction
 from corrigenda_core.persistence.view_store import ReadView, run_in_view
 from corrigenda_core.ports.deadline import Deadline
@@ -44,41 +44,25 @@ class ListConflicts:
         """
         page = self.page_tokens.page_of(request, caller)
         known = known_of(request.known) if page.revision is None else KnownAtRevision(revision=page.revision)
-        after, after_id = page.after or (EARLIEST.isoformat(), NO_ID)
-        asked = _filter(caller, request)
+        asked, start = _filter(caller, request), EntryPlace.of(page.after)
 
         async def read(transaction: ReadTransaction, view: ReadView) -> messages.ListConflictsResponse:
-            rows = await transaction.fetch(
-                load_sql("conflicts.sql").query(
-                    "conflict_entries",
-                    team_id=caller.team_id,
-                    at=view.recorded_by,
-                    after=datetime.fromisoformat(after),
-                    after_id=after_id,
-                    limit=page.size + 1,
-                    **entry_parameters(asked),
-                )
-            )
-            shown = rows[: page.size]
+            listed = await read_entries(transaction, view.recorded_by, asked, start, page.size)
             reading = await read_conflicts(
                 transaction,
                 view.recorded_by,
-                conflict_ids=[ConflictId(row["entry_id"]) for row in shown if row["kind"] == "case"],
-                item_ids=[ItemId(row["entry_id"]) for row in shown if row["kind"] == "item"],
+                conflict_ids=[ConflictId(row["entry_id"]) for row in listed.rows if row["kind"] == "case"],
+                item_ids=[ItemId(row["entry_id"]) for row in listed.rows if row["kind"] == "item"],
             )
             token = ""
-            if len(rows) > page.size:
-                last = shown[-1]
+            if listed.following is not None:
                 token = self.page_tokens.next_token(
-                    request,
-                    caller,
-                    after=(last["opened_at"].isoformat(), last["entry_id"]),
-                    revision=view.revision,
+                    request, caller, after=listed.following.cursor, revision=view.revision
                 )
             return messages.ListConflictsResponse(
-                entries=_entries(caller, shown, reading),
+                entries=_entries(caller, listed.rows, reading),
                 next_page_token=token,
-                total=rows[0]["total"] if rows else 0,
+                total=listed.total,
                 revision=view.revision,
             )
 
@@ -93,7 +77,7 @@ class ListConflicts:
         )
 
 
-def _entries(caller: Caller, rows: list[Row], reading: ConflictReading) -> list[messages.ConflictEntry]:
+def _entries(caller: Caller, rows: Sequence[Row], reading: ConflictReading) -> list[messages.ConflictEntry]:
     made = ConflictMessages(caller.team_id, reading)
     return [
         messages.ConflictEntry(team_case=made.case(reading.cases[row["entry_id"]]))
@@ -101,11 +85,6 @@ def _entries(caller: Caller, rows: list[Row], reading: ConflictReading) -> list[
         else messages.ConflictEntry(review_item=made.item(reading.items[row["entry_id"]]))
         for row in rows
     ]
-
-
-def entry_parameters(asked: EntryFilter) -> dict[str, object]:
-    """A filter as the parameters of `conflict_entries`."""
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(asked).items()}
 
 
 def _filter(caller: Caller, request: messages.ListConflictsRequest) -> EntryFilter:

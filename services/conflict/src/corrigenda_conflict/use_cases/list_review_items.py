@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from corrigenda.conflict.v1 import conflict_service_pb2 as messages
 from corrigenda.conflict.v1 import review_item_pb2
@@ -14,13 +13,13 @@ from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.ids import IdRange, ItemId
 from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
 from corrigenda_core.domain.slots import PlanContext
-from corrigenda_core.domain.time import EARLIEST, LATEST
+from corrigenda_core.domain.time import LATEST
 from corrigenda_core.domain.views import KnownAtRevision, KnownNow, TemporalSelector
-from corrigenda_core.persistence.conflict_store import EntryFilter, ItemInView, read_conflicts
+from corrigenda_core.persistence.conflict_entries import EntryFilter, EntryPlace, read_entries
+from corrigenda_core.persistence.conflict_store import ItemInView, read_conflicts
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.decision_store import SlotState, SlotStateQueries, slots_of
 from corrigenda_core.persistence.ingest_store import team_policy_of
-from corrigenda_core.persistence.named_sql import load_sql
 from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransaction
 from corrigenda_core.persistence.view_store import ReadView, run_in_view
 from corrigenda_core.policy.previews import plan_previews
@@ -30,7 +29,6 @@ from corrigenda_core.rpc.page_tokens import PageTokens
 
 from corrigenda_conflict.decision_responses import add_previews
 from corrigenda_conflict.responses import ConflictMessages
-from corrigenda_conflict.use_cases.list_conflicts import NO_ID, entry_parameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,30 +49,19 @@ class ListReviewItems:
         """
         page = self.page_tokens.page_of(request, caller)
         known = KnownNow() if page.revision is None else KnownAtRevision(revision=page.revision)
-        after, after_id = page.after or (EARLIEST.isoformat(), NO_ID)
+        asked, start = _filter(caller, request), EntryPlace.of(page.after)
 
         async def read(transaction: ReadTransaction, view: ReadView) -> messages.ListReviewItemsResponse:
-            rows = await transaction.fetch(
-                load_sql("conflicts.sql").query(
-                    "conflict_entries",
-                    team_id=caller.team_id,
-                    at=view.recorded_by,
-                    after=datetime.fromisoformat(after),
-                    after_id=after_id,
-                    limit=page.size + 1,
-                    **entry_parameters(_filter(caller, request)),
-                )
-            )
-            shown = rows[: page.size]
+            listed = await read_entries(transaction, view.recorded_by, asked, start, page.size)
             token = ""
-            if len(rows) > page.size:
-                last = shown[-1]
-                cursor = (last["opened_at"].isoformat(), last["entry_id"])
-                token = self.page_tokens.next_token(request, caller, after=cursor, revision=view.revision)
+            if listed.following is not None:
+                token = self.page_tokens.next_token(
+                    request, caller, after=listed.following.cursor, revision=view.revision
+                )
             return messages.ListReviewItemsResponse(
-                items=await self._items(caller, transaction, view, [ItemId(row["entry_id"]) for row in shown]),
+                items=await self._items(caller, transaction, view, [ItemId(row["entry_id"]) for row in listed.rows]),
                 next_page_token=token,
-                total=rows[0]["total"] if rows else 0,
+                total=listed.total,
                 revision=view.revision,
             )
 

@@ -141,18 +141,22 @@ async def _shown(
         following = TracePlace(section=Section.EVIDENCE, offset=offset)
         planned = replace(planned, slices={Section.EVIDENCE: planned.slices[Section.EVIDENCE]})
     edges = _edges(lineage, planned)
-    others, decisions, positions, members = await transaction.fetch_all(
+    others, decisions, positions, members, merges = await transaction.fetch_all(
         store.rows(_other_ids(head.row, rows[Section.REFERENCES], edges)),
         store.support_decisions(row["support_id"] for row in rows[Section.SUPPORTS]),
         store.positions(row["conflict_id"] for row in rows[Section.CASES]),
         store.members(row["conflict_id"] for row in rows[Section.CASES]),
+        store.merges(head.row),
     )
+    merged = {row[end] for row in merges for end in ("source_id", "target_id")}
     related = {row["relationship_id"]: relationship_of(row) for row in others}
     in_cases = {row["relationship_id"]: relationship_of(row) for row in members}
     named = [head.row, *related.values(), *in_cases.values()]
     names, profiles = await transaction.fetch_all(
-        entity_names_query(transaction.team_id, {*_entities(named), *_subjects(rows[Section.CASES])}),
-        profile_names_query(transaction.team_id, {row.owner_id for row in named}),
+        entity_names_query(transaction.team_id, {*_entities(named), *_subjects(rows[Section.CASES]), *merged}),
+        profile_names_query(
+            transaction.team_id, {*(row.owner_id for row in named), *(row["merged_by"] for row in merges)}
+        ),
     )
     return (
         ShownTrace(
@@ -165,6 +169,7 @@ async def _shown(
             decisions=decisions,
             cases=cases_of(rows[Section.CASES], positions, members),
             members=in_cases,
+            merges=merges,
             names=entity_names_of(names),
             profiles=profile_names_of(profiles),
         ),

@@ -7,9 +7,12 @@ from collections import abc as _abc
 from corrigenda.errors.v1 import error_reason_pb2 as _error_reason_pb2
 from corrigenda.ingest.v1 import adoption_pb2 as _adoption_pb2
 from corrigenda.ingest.v1 import forgetting_pb2 as _forgetting_pb2
+from corrigenda.ingest.v1 import identity_correction_pb2 as _identity_correction_pb2
 from corrigenda.ingest.v1 import placement_decision_pb2 as _placement_decision_pb2
 from corrigenda.ingest.v1 import placement_pb2 as _placement_pb2
 from corrigenda.ingest.v1 import submission_pb2 as _submission_pb2
+from corrigenda.type.v1 import decision_pb2 as _decision_pb2
+from corrigenda.type.v1 import object_pb2 as _object_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
@@ -533,6 +536,126 @@ class ResolvePlacementResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ResolvePlacementResponse: _TypeAlias = ResolvePlacementResponse  # noqa: Y015
+
+@_typing.final
+class CorrectEntityResolutionRequest(_message.Message):
+    """A correction of identity: a dry run, or with its token the correction itself."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    SPLIT_FIELD_NUMBER: _builtins.int
+    MERGE_FIELD_NUMBER: _builtins.int
+    IMPACT_TOKEN_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    idempotency_key: _builtins.str
+    """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
+    impact_token: _builtins.str
+    """Token of the dry run, at most 1024 bytes. Empty: this is a dry run."""
+    reason: _builtins.str
+    """Why, for people, at most 1024 code points; kept with the decision. Default: not said."""
+    @_builtins.property
+    def split(self) -> _identity_correction_pb2.EntitySplit:
+        """One entity stands for two."""
+
+    @_builtins.property
+    def merge(self) -> _identity_correction_pb2.EntityMerge:
+        """Two entities are one."""
+
+    def __init__(
+        self,
+        *,
+        idempotency_key: _builtins.str = ...,
+        split: _identity_correction_pb2.EntitySplit | None = ...,
+        merge: _identity_correction_pb2.EntityMerge | None = ...,
+        impact_token: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["correction", b"correction", "merge", b"merge", "split", b"split"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["correction", b"correction", "idempotency_key", b"idempotency_key", "impact_token", b"impact_token", "merge", b"merge", "reason", b"reason", "split", b"split"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_correction: _TypeAlias = _typing.Literal["split", "merge"]  # noqa: Y015
+    _WhichOneofArgType_correction: _TypeAlias = _typing.Literal["correction", b"correction"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_correction) -> _WhichOneofReturnType_correction | None: ...
+
+Global___CorrectEntityResolutionRequest: _TypeAlias = CorrectEntityResolutionRequest  # noqa: Y015
+
+@_typing.final
+class CorrectEntityResolutionResponse(_message.Message):
+    """What a correction of identity changes: would change, in a dry run."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MOVES_FIELD_NUMBER: _builtins.int
+    DIVIDED_FIELD_NUMBER: _builtins.int
+    EFFECTS_FIELD_NUMBER: _builtins.int
+    MARKED_RELATIONSHIP_IDS_FIELD_NUMBER: _builtins.int
+    MARKED_TOTAL_FIELD_NUMBER: _builtins.int
+    MARKED_TRUNCATED_FIELD_NUMBER: _builtins.int
+    ENTITY_FIELD_NUMBER: _builtins.int
+    IMPACT_TOKEN_FIELD_NUMBER: _builtins.int
+    IMPACT_EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    DECISION_ID_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    marked_total: _builtins.int
+    """Number of such relationships."""
+    marked_truncated: _builtins.bool
+    """Whether `marked_relationship_ids` leaves some out."""
+    impact_token: _builtins.str
+    """What the second call sends. Empty: this was the second call."""
+    decision_id: _builtins.str
+    """UUID of the record of the decision. Empty: this was a dry run."""
+    revision: _builtins.int
+    """The commit of the correction, or the latest one that a dry run has seen."""
+    @_builtins.property
+    def moves(self) -> _containers.RepeatedCompositeFieldContainer[_identity_correction_pb2.ObservationMove]:
+        """The observations that move, by id, at most 200."""
+
+    @_builtins.property
+    def divided(self) -> _containers.RepeatedCompositeFieldContainer[_identity_correction_pb2.DividedRelationship]:
+        """The relationships that are divided, by id."""
+
+    @_builtins.property
+    def effects(self) -> _decision_pb2.DecisionEffects:
+        """The relationships of the caller before and after, and the conflicts."""
+
+    @_builtins.property
+    def marked_relationship_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """UUIDs of the relationships of others about an entity that was merged, by id, at most 50: they do not move, and show
+        from now on that the caller has merged it.
+        """
+
+    @_builtins.property
+    def entity(self) -> _object_pb2.EntitySummary:
+        """The entity that the observations are about afterwards."""
+
+    @_builtins.property
+    def impact_expires_at(self) -> _timestamp_pb2.Timestamp:
+        """Until when the token is good, in real time. Absent: there is none."""
+
+    def __init__(
+        self,
+        *,
+        moves: _abc.Iterable[_identity_correction_pb2.ObservationMove] | None = ...,
+        divided: _abc.Iterable[_identity_correction_pb2.DividedRelationship] | None = ...,
+        effects: _decision_pb2.DecisionEffects | None = ...,
+        marked_relationship_ids: _abc.Iterable[_builtins.str] | None = ...,
+        marked_total: _builtins.int = ...,
+        marked_truncated: _builtins.bool = ...,
+        entity: _object_pb2.EntitySummary | None = ...,
+        impact_token: _builtins.str = ...,
+        impact_expires_at: _timestamp_pb2.Timestamp | None = ...,
+        decision_id: _builtins.str = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["effects", b"effects", "entity", b"entity", "impact_expires_at", b"impact_expires_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision_id", b"decision_id", "divided", b"divided", "effects", b"effects", "entity", b"entity", "impact_expires_at", b"impact_expires_at", "impact_token", b"impact_token", "marked_relationship_ids", b"marked_relationship_ids", "marked_total", b"marked_total", "marked_truncated", b"marked_truncated", "moves", b"moves", "revision", b"revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CorrectEntityResolutionResponse: _TypeAlias = CorrectEntityResolutionResponse  # noqa: Y015
 
 @_typing.final
 class AdoptEvidenceRequest(_message.Message):

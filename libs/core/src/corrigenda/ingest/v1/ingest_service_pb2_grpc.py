@@ -60,6 +60,11 @@ class IngestServiceStub:
                 request_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ResolvePlacementRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ResolvePlacementResponse.FromString,
                 _registered_method=True)
+        self.CorrectEntityResolution = channel.unary_unary(
+                '/corrigenda.ingest.v1.IngestService/CorrectEntityResolution',
+                request_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.CorrectEntityResolutionRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.CorrectEntityResolutionResponse.FromString,
+                _registered_method=True)
         self.AdoptEvidence = channel.unary_unary(
                 '/corrigenda.ingest.v1.IngestService/AdoptEvidence',
                 request_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.AdoptEvidenceRequest.SerializeToString,
@@ -156,6 +161,25 @@ class IngestServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CorrectEntityResolution(self, request, context):
+        """Corrects a wrong answer about identity later on: a split makes a new entity for what some of the caller's
+        observations are about, a merge gives one entity up for another. Only what the caller owns moves; relationships with
+        other observations beside the chosen ones are divided, those that say the same afterwards are joined, and the
+        relationships of others stay where they are. Timelines and conflicts are worked out anew.
+
+        The first call, without `impact_token`, is a dry run: it changes nothing and answers what would change, with a token
+        that is good for ten minutes. The second call, the same with the token, does exactly that or nothing.
+
+        Idempotency: the same key with the same request answers what the first call answered and does nothing; a dry run is
+        not kept.
+
+        Reasons: INVALID_FIELD, TOO_MANY_ITEMS, NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, IMPACT_TOKEN_EXPIRED,
+        IMPACT_CHANGED, CONTENTION, and those that every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def AdoptEvidence(self, request, context):
         """Lets a relationship of the caller stand on a text of another profile as well. The text stays its author's, with its
         group, key and claimed authority, and adds no witness to those that there are; the passages are verified for what
@@ -215,6 +239,11 @@ def add_IngestServiceServicer_to_server(servicer, server):
                     servicer.ResolvePlacement,
                     request_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ResolvePlacementRequest.FromString,
                     response_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ResolvePlacementResponse.SerializeToString,
+            ),
+            'CorrectEntityResolution': grpc.unary_unary_rpc_method_handler(
+                    servicer.CorrectEntityResolution,
+                    request_deserializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.CorrectEntityResolutionRequest.FromString,
+                    response_serializer=corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.CorrectEntityResolutionResponse.SerializeToString,
             ),
             'AdoptEvidence': grpc.unary_unary_rpc_method_handler(
                     servicer.AdoptEvidence,
@@ -363,6 +392,33 @@ class IngestService:
             '/corrigenda.ingest.v1.IngestService/ResolvePlacement',
             corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ResolvePlacementRequest.SerializeToString,
             corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.ResolvePlacementResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CorrectEntityResolution(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/corrigenda.ingest.v1.IngestService/CorrectEntityResolution',
+            corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.CorrectEntityResolutionRequest.SerializeToString,
+            corrigenda_dot_ingest_dot_v1_dot_ingest__service__pb2.CorrectEntityResolutionResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -76,6 +76,21 @@ class IngestServiceStub:
     ITEM_NOT_PENDING, PREDICATE_RETIRED, SYSTEM_OF_RECORD, START_NEEDED, VERIFIER_UNAVAILABLE, and those that every call
     can have.
     """
+    CorrectEntityResolution: _aio.UnaryUnaryMultiCallable[_ingest_service_pb2.CorrectEntityResolutionRequest, _ingest_service_pb2.CorrectEntityResolutionResponse]
+    """Corrects a wrong answer about identity later on: a split makes a new entity for what some of the caller's
+    observations are about, a merge gives one entity up for another. Only what the caller owns moves; relationships with
+    other observations beside the chosen ones are divided, those that say the same afterwards are joined, and the
+    relationships of others stay where they are. Timelines and conflicts are worked out anew.
+
+    The first call, without `impact_token`, is a dry run: it changes nothing and answers what would change, with a token
+    that is good for ten minutes. The second call, the same with the token, does exactly that or nothing.
+
+    Idempotency: the same key with the same request answers what the first call answered and does nothing; a dry run is
+    not kept.
+
+    Reasons: INVALID_FIELD, TOO_MANY_ITEMS, NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, IMPACT_TOKEN_EXPIRED,
+    IMPACT_CHANGED, CONTENTION, and those that every call can have.
+    """
     AdoptEvidence: _aio.UnaryUnaryMultiCallable[_ingest_service_pb2.AdoptEvidenceRequest, _ingest_service_pb2.AdoptEvidenceResponse]
     """Lets a relationship of the caller stand on a text of another profile as well. The text stays its author's, with its
     group, key and claimed authority, and adds no witness to those that there are; the passages are verified for what
@@ -192,6 +207,27 @@ class IngestServiceServicer(metaclass=_abc_1.ABCMeta):
         NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, STALE_VERSION, CONFLICT_VERSION_STALE, CONTENTION,
         ITEM_NOT_PENDING, PREDICATE_RETIRED, SYSTEM_OF_RECORD, START_NEEDED, VERIFIER_UNAVAILABLE, and those that every call
         can have.
+        """
+
+    @_abc_1.abstractmethod
+    def CorrectEntityResolution(
+        self,
+        request: _ingest_service_pb2.CorrectEntityResolutionRequest,
+        context: _aio.ServicerContext[_ingest_service_pb2.CorrectEntityResolutionRequest, _abc.Awaitable[_ingest_service_pb2.CorrectEntityResolutionResponse]],
+    ) -> _abc.Awaitable[_ingest_service_pb2.CorrectEntityResolutionResponse]:
+        """Corrects a wrong answer about identity later on: a split makes a new entity for what some of the caller's
+        observations are about, a merge gives one entity up for another. Only what the caller owns moves; relationships with
+        other observations beside the chosen ones are divided, those that say the same afterwards are joined, and the
+        relationships of others stay where they are. Timelines and conflicts are worked out anew.
+
+        The first call, without `impact_token`, is a dry run: it changes nothing and answers what would change, with a token
+        that is good for ten minutes. The second call, the same with the token, does exactly that or nothing.
+
+        Idempotency: the same key with the same request answers what the first call answered and does nothing; a dry run is
+        not kept.
+
+        Reasons: INVALID_FIELD, TOO_MANY_ITEMS, NOT_OWNER, RESOURCE_NOT_FOUND, IDEMPOTENCY_CONFLICT, IMPACT_TOKEN_EXPIRED,
+        IMPACT_CHANGED, CONTENTION, and those that every call can have.
         """
 
     @_abc_1.abstractmethod

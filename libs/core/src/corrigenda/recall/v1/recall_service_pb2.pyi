@@ -248,6 +248,7 @@ class TraceResponse(_message.Message):
     LINEAGE_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     REVISION_FIELD_NUMBER: _builtins.int
+    MERGED_BY_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
     """Token of the next page. Empty: this is the last one."""
     revision: _builtins.int
@@ -292,6 +293,12 @@ class TraceResponse(_message.Message):
     def lineage(self) -> _containers.RepeatedCompositeFieldContainer[_trace_pb2.TracedLineage]:
         """Lineage."""
 
+    @_builtins.property
+    def merged_by(self) -> _containers.RepeatedCompositeFieldContainer[_trace_pb2.TracedMerge]:
+        """Other profiles that hold an entity of the relationship to be another one: it stays where its owner has put it. On
+        every page, the latest first, at most 50.
+        """
+
     def __init__(
         self,
         *,
@@ -307,10 +314,11 @@ class TraceResponse(_message.Message):
         lineage: _abc.Iterable[_trace_pb2.TracedLineage] | None = ...,
         next_page_token: _builtins.str = ...,
         revision: _builtins.int = ...,
+        merged_by: _abc.Iterable[_trace_pb2.TracedMerge] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["relationship", b"relationship"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cases", b"cases", "evidence", b"evidence", "lineage", b"lineage", "next_page_token", b"next_page_token", "observations", b"observations", "references", b"references", "relationship", b"relationship", "revision", b"revision", "sections", b"sections", "supports", b"supports", "transitions", b"transitions", "verifications", b"verifications"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cases", b"cases", "evidence", b"evidence", "lineage", b"lineage", "merged_by", b"merged_by", "next_page_token", b"next_page_token", "observations", b"observations", "references", b"references", "relationship", b"relationship", "revision", b"revision", "sections", b"sections", "supports", b"supports", "transitions", b"transitions", "verifications", b"verifications"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -7,6 +7,7 @@ from collections import abc as _abc
 from corrigenda.conflict.v1 import conflict_case_pb2 as _conflict_case_pb2
 from corrigenda.type.v1 import actor_pb2 as _actor_pb2
 from corrigenda.type.v1 import evidence_pb2 as _evidence_pb2
+from corrigenda.type.v1 import object_pb2 as _object_pb2
 from corrigenda.type.v1 import relationship_pb2 as _relationship_pb2
 from corrigenda.type.v1 import time_pb2 as _time_pb2
 from google.protobuf import descriptor as _descriptor
@@ -738,3 +739,49 @@ class TracedLineage(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___TracedLineage: _TypeAlias = TracedLineage  # noqa: Y015
+
+@_typing.final
+class TracedMerge(_message.Message):
+    """A profile has merged an entity of a relationship of another owner into another entity."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROFILE_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
+    TARGET_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    RECORDED_AT_FIELD_NUMBER: _builtins.int
+    revision: _builtins.int
+    """The commit that recorded it."""
+    @_builtins.property
+    def profile(self) -> _actor_pb2.ProfileSummary:
+        """Who holds that."""
+
+    @_builtins.property
+    def source(self) -> _object_pb2.EntitySummary:
+        """The entity that was given up."""
+
+    @_builtins.property
+    def target(self) -> _object_pb2.EntitySummary:
+        """The entity that it is."""
+
+    @_builtins.property
+    def recorded_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was recorded."""
+
+    def __init__(
+        self,
+        *,
+        profile: _actor_pb2.ProfileSummary | None = ...,
+        source: _object_pb2.EntitySummary | None = ...,
+        target: _object_pb2.EntitySummary | None = ...,
+        revision: _builtins.int = ...,
+        recorded_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["profile", b"profile", "recorded_at", b"recorded_at", "source", b"source", "target", b"target"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["profile", b"profile", "recorded_at", b"recorded_at", "revision", b"revision", "source", b"source", "target", b"target"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TracedMerge: _TypeAlias = TracedMerge  # noqa: Y015

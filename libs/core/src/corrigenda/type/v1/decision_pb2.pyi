@@ -72,6 +72,10 @@ class _DecisionKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Decision
     """A quarantined text was released."""
     DECISION_KIND_REVERT: _DecisionKind.ValueType  # 21
     """Another decision is taken back."""
+    DECISION_KIND_SPLIT_ENTITY: _DecisionKind.ValueType  # 22
+    """Some observations about an entity are about another one."""
+    DECISION_KIND_MERGE_ENTITIES: _DecisionKind.ValueType  # 23
+    """Two entities are one."""
 
 class DecisionKind(_DecisionKind, metaclass=_DecisionKindEnumTypeWrapper):
     """What a decision says."""
@@ -120,6 +124,10 @@ DECISION_KIND_RELEASE_QUARANTINE: DecisionKind.ValueType  # 20
 """A quarantined text was released."""
 DECISION_KIND_REVERT: DecisionKind.ValueType  # 21
 """Another decision is taken back."""
+DECISION_KIND_SPLIT_ENTITY: DecisionKind.ValueType  # 22
+"""Some observations about an entity are about another one."""
+DECISION_KIND_MERGE_ENTITIES: DecisionKind.ValueType  # 23
+"""Two entities are one."""
 Global___DecisionKind: _TypeAlias = DecisionKind  # noqa: Y015
 
 @_typing.final

@@ -150,6 +150,11 @@ LEFT JOIN LATERAL (
     FROM supports AS p
     JOIN statements AS n ON n.team_id = p.team_id AND n.statement_id = p.statement_id
     WHERE p.team_id = f.team_id AND p.fragment_id = f.fragment_id AND n.owner_id = %(profile_id)s
+      AND NOT EXISTS (
+          SELECT 1
+          FROM statements AS m
+          WHERE m.team_id = n.team_id AND m.statement_id = n.statement_id AND m.revision > n.revision
+      )
       AND (
           SELECT d.kind
           FROM support_decisions AS d

@@ -51,7 +51,16 @@ usable AS (
 SELECT e.entity_id, e.kind, u.normal_name, u.name, u.is_primary, u.is_team_name
 FROM usable AS u
 JOIN entities AS e ON e.team_id = %(team_id)s AND e.entity_id = u.entity_id
-WHERE u.is_team_name OR u.given_by = %(profile_id)s
+WHERE (u.is_team_name OR u.given_by = %(profile_id)s)
+  -- An entity that the caller has given up for another one is no candidate, unless it is named by its id.
+  AND (e.entity_id = ANY(%(known_ids)s)
+       OR NOT EXISTS (SELECT 1
+                      FROM entity_merges AS m
+                      WHERE m.team_id = e.team_id AND m.source_id = e.entity_id AND m.merged_by = %(profile_id)s
+                        AND NOT EXISTS (SELECT 1
+                                        FROM entity_merges AS b
+                                        WHERE b.team_id = m.team_id AND b.target_id = m.source_id
+                                          AND b.merged_by = m.merged_by AND b.revision > m.revision)))
 ORDER BY e.entity_id, u.normal_name, u.given_by;
 
 -- name: entity_contexts_for_mentions
@@ -129,6 +138,11 @@ WHERE f.erasure_id IS NULL AND EXISTS (
     JOIN statements AS s ON s.team_id = p.team_id AND s.statement_id = p.statement_id
     WHERE p.team_id = %(team_id)s AND p.fragment_id = n.fragment_id AND s.subject_id = %(subject_id)s
       AND s.predicate = %(predicate)s AND s.scope = %(scope)s
+      AND NOT EXISTS (
+          SELECT 1
+          FROM statements AS m
+          WHERE m.team_id = s.team_id AND m.statement_id = s.statement_id AND m.revision > s.revision
+      )
 )
 ORDER BY n.shared DESC, f.fragment_id DESC
 LIMIT 200;

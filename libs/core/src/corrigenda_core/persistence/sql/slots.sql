@@ -20,8 +20,16 @@ ORDER BY r.relationship_id;
 -- lock: none
 SELECT s.statement_id, s.owner_id, s.object_entity_id, s.value_type, s.value_canonical, s.value_unit, s.value_display,
        s.polarity, s.start_at, s.start_from, s.start_to, s.start_basis, s.end_at, s.end_from, s.end_to, s.end_basis,
-       s.stated_start, s.recorded_at, s.sequence, s.record, s.source, c.relationship_id
+       s.stated_start, f.recorded_at, s.sequence, s.record, s.source, c.relationship_id
 FROM statements AS s
+-- A statement that was bound anew was recorded when it was bound first.
+CROSS JOIN LATERAL (
+    SELECT f.recorded_at
+    FROM statements AS f
+    WHERE f.team_id = s.team_id AND f.statement_id = s.statement_id
+    ORDER BY f.revision
+    LIMIT 1
+) AS f
 CROSS JOIN LATERAL (
     SELECT c.relationship_id
     FROM carriages AS c
@@ -66,6 +74,11 @@ CROSS JOIN LATERAL (
 ) AS c
 WHERE s.team_id = %(team_id)s AND s.subject_id = %(subject_id)s AND s.predicate = %(predicate)s
   AND s.scope = %(scope)s
+  AND NOT EXISTS (
+      SELECT 1
+      FROM statements AS n
+      WHERE n.team_id = s.team_id AND n.statement_id = s.statement_id AND n.revision > s.revision
+  )
 ORDER BY p.support_id;
 
 -- name: slot_closings
@@ -96,6 +109,11 @@ FROM statements AS s
 JOIN timeline_decisions AS d ON d.team_id = s.team_id AND d.statement_id = s.statement_id
 WHERE s.team_id = %(team_id)s AND s.subject_id = %(subject_id)s AND s.predicate = %(predicate)s
   AND s.scope = %(scope)s
+  AND NOT EXISTS (
+      SELECT 1
+      FROM statements AS n
+      WHERE n.team_id = s.team_id AND n.statement_id = s.statement_id AND n.revision > s.revision
+  )
   AND NOT EXISTS (
       SELECT 1
       FROM decisions AS r

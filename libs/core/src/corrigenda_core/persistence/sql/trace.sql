@@ -251,3 +251,14 @@ CROSS JOIN LATERAL (
     ORDER BY h.version DESC
     LIMIT 1
 ) AS h;
+
+-- name: trace_merges
+-- purpose: other profiles that hold an entity of the row to be another one, as it was known; the latest first
+-- index: entity_merges_pkey
+-- lock: none
+SELECT m.source_id, m.target_id, m.merged_by, m.recorded_at, m.revision
+FROM entity_merges AS m
+WHERE m.team_id = %(team_id)s AND m.source_id = ANY(%(entity_ids)s) AND m.merged_by <> %(owner_id)s
+  AND m.recorded_at <= %(known_at)s
+ORDER BY m.revision DESC, m.source_id
+LIMIT 50;

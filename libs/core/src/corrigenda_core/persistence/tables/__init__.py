@@ -22,7 +22,7 @@ from corrigenda_core.persistence.tables.decisions import (
 )
 from corrigenda_core.persistence.tables.erasure import erased_texts, erasures
 from corrigenda_core.persistence.tables.evidence import evidence_fragments, evidence_occurrences, ingests
-from corrigenda_core.persistence.tables.identity import entities, entity_contexts, entity_names
+from corrigenda_core.persistence.tables.identity import entities, entity_contexts, entity_merges, entity_names
 from corrigenda_core.persistence.tables.ledger import idempotency_records, ledger, team_clock
 from corrigenda_core.persistence.tables.near_texts import text_bands
 from corrigenda_core.persistence.tables.observations import (
@@ -67,6 +67,7 @@ __all__ = [
     "decisions",
     "entities",
     "entity_contexts",
+    "entity_merges",
     "entity_names",
     "erased_texts",
     "erasures",

@@ -25,6 +25,10 @@ from corrigenda_core.persistence.tables.observations import OBJECT_KEY_MAX_BYTES
 
 LIVE = f"status IN ({', '.join(sorted(repr(status.value) for status in LIVE_CASE_STATUSES))})"
 
+# What the day of an event adds to the key of its object.
+DAY_MAX_BYTES = 64
+CLOSED = "status IN ('resolved', 'dismissed')"
+
 conflict_cases = team_table(
     "conflict_cases",
     required("conflict_id", Uuid),
@@ -32,7 +36,7 @@ conflict_cases = team_table(
     required("subject_id", Uuid),
     required("predicate", Text),
     required("scope", Text),
-    required("object_key", Text, "empty except for polarity cases"),
+    required("object_key", Text, "empty except for polarity cases; names the day of an event, too"),
     *member_of("status", CaseStatus),
     required("version", Integer, "rises with positions, members and supports, on resolve and dismiss"),
     required("opened_at", INSTANT),
@@ -50,7 +54,7 @@ conflict_cases = team_table(
     CheckConstraint("version >= 1", name="version"),
     CheckConstraint("opened_at < review_due_at", name="review_due_at"),
     CheckConstraint("(kind = 'polarity') = (object_key <> '')", name="object_key"),
-    CheckConstraint(f"octet_length(object_key) <= {OBJECT_KEY_MAX_BYTES}", name="object_key_length"),
+    CheckConstraint(f"octet_length(object_key) <= {OBJECT_KEY_MAX_BYTES + DAY_MAX_BYTES}", name="object_key_length"),
     CheckConstraint(f"octet_length(scope) <= {SCOPE_MAX_BYTES}", name="scope"),
     CheckConstraint(
         "CASE WHEN status = 'resolved' "
@@ -103,7 +107,23 @@ conflict_cases = team_table(
 )
 
 # An overdue case keeps its version, so the versions of its row are told apart by their revision.
-conflict_cases_history = history_of(conflict_cases, numbered_by="revision")
+conflict_cases_history = history_of(
+    conflict_cases,
+    index(
+        "conflict_cases_history_live_idx",
+        "recorded_to",
+        serves="cases that were live at an instant: versions that end after it",
+        where=LIVE,
+    ),
+    index(
+        "conflict_cases_history_closed_idx",
+        "opened_at",
+        "conflict_id",
+        serves="closed cases by age, paged",
+        where=CLOSED,
+    ),
+    numbered_by="revision",
+)
 
 case_positions = team_table(
     "case_positions",
@@ -145,6 +165,7 @@ case_members = team_table(
         "relationship_id",
         serves="cases that a row takes part in: every change of a member, recall; foreign key to relationships",
     ),
+    index("case_members_owner_id_idx", "owner_id", "conflict_id", serves="cases in which a profile owns a member"),
     key=("conflict_id", "position_id", "relationship_id"),
     comment="A relationship at a version that takes part in a position.",
 )

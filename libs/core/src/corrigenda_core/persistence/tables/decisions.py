@@ -300,4 +300,22 @@ review_items = team_table(
     comment="The current version of a question to one owner.",
 )
 
-review_items_history = history_of(review_items, numbered_by="version")
+review_items_history = history_of(
+    review_items,
+    index(
+        "review_items_history_pending_idx",
+        "owner_id",
+        "recorded_to",
+        serves="items of an owner that were pending at an instant: versions that end after it",
+        where="status = 'pending'",
+    ),
+    index(
+        "review_items_history_closed_idx",
+        "owner_id",
+        "opened_at",
+        "item_id",
+        serves="closed items of an owner by age, paged",
+        where="status <> 'pending'",
+    ),
+    numbered_by="version",
+)

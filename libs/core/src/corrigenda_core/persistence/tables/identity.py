@@ -61,3 +61,22 @@ entity_contexts = team_table(
     key=("entity_id", "context_key", "context_value"),
     comment="One pair of an identity context, as some mention bound to the entity gave it.",
 )
+
+entity_merges = team_table(
+    "entity_merges",
+    required("source_id", Uuid, "the entity that was given up"),
+    required("target_id", Uuid),
+    required("merged_by", Uuid, "whose observations moved; those of others about the source stay, and show this"),
+    required("decision_id", Uuid),
+    *ledgered(),
+    CheckConstraint("source_id <> target_id", name="target_id"),
+    refers(["source_id"], "entities", ["entity_id"]),
+    refers(["target_id"], "entities", ["entity_id"]),
+    refers(["merged_by"], "profiles", ["profile_id"]),
+    refers(["decision_id"], "decisions", deferred=True),
+    index("entity_merges_target_id_idx", "target_id", serves="what was merged into an entity; foreign key to entities"),
+    index("entity_merges_merged_by_idx", "merged_by", serves="merges of a profile; foreign key to profiles"),
+    index("entity_merges_decision_id_idx", "decision_id", serves="what a decision merged; foreign key to decisions"),
+    key=("source_id", "merged_by", "revision"),
+    comment="A profile holds that one entity is another; append-only, the last one about an entity counts.",
+)
