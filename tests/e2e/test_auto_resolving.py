@@ -253,7 +253,7 @@ async def pairs(team: Any, deploys_from: Request, scopes: Sequence[str]) -> Call
 
 @pytest.mark.rule("R4.18")
 async def test_s15_and_s20_a_judge_that_lies_or_fails_stops_nothing(
-    bench: Bench, new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies
+    bench: Bench, new_team: NewTeam, deploys_from: Request
 ) -> None:
     team = await new_team(profiles=["A"])
     caller = await pairs(team, deploys_from, ["lies", "fails", "answers"])
@@ -276,7 +276,6 @@ async def test_s15_and_s20_a_judge_that_lies_or_fails_stops_nothing(
     assert rest.items[0] == lies
     assert rest.items[1].outcome == RESOLVED
     assert rest.items[2] == answered
-    assert await ledger_verifies(team.team_id)
 
 
 @pytest.mark.rule("R4.18", "R5.1")

@@ -71,7 +71,7 @@ async def test_invariant_08_forget_removes_the_edge_and_keeps_nodes_and_ledger(
         names = {one.entity.name: one.entity.entity_id for one in again.placement.entities}
         assert names["main"] == row.object.entity.entity_id
         assert names["production"] == row.subject.entity_id
-        assert await ledger_verifies(team.team_id)
+    assert await ledger_verifies(team.team_id)
 
 
 @pytest.mark.rule("R4.6")

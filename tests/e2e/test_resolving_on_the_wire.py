@@ -79,12 +79,11 @@ async def test_keep_new_ends_the_other_side_and_answers_the_item(pair: Pair, led
 
 
 @pytest.mark.rule("R4.16a")
-async def test_keep_existing_rejects_what_came_in_and_nothing_else(pair: Pair, ledger_verifies: Verifies) -> None:
+async def test_keep_existing_rejects_what_came_in_and_nothing_else(pair: Pair) -> None:
     team, main, _, item = pair
     answer = await team["A"].conflict.ResolveConflict(deciding(item, keep_existing=keep_existing(main)))
     assert states(answer.effects.changes) == {"release": ("needs_review", "rejected")}
     assert await recalled(team["A"]) == {"main"}
-    assert await ledger_verifies(team.team_id)
 
 
 @pytest.mark.rule("R4.16a")

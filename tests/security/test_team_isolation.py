@@ -264,6 +264,7 @@ def by_id(ids: ForeignIds, deploys_from: Request) -> dict[str, tuple[Message, Ca
 
 WITHOUT_IDS: dict[str, Callable[[], Message]] = {
     "ListConflicts": lambda: conflict_service_pb2.ListConflictsRequest(case_statuses=[1, 2, 3, 4]),
+    "WatchConflicts": lambda: conflict_service_pb2.WatchConflictsRequest(until_now=True),
     "ReviewNow": lambda: conflict_service_pb2.ReviewNowRequest(idempotency_key="mine 1"),
     "AutoResolve": lambda: conflict_service_pb2.AutoResolveRequest(idempotency_key="mine 9"),
     "ListReviewItems": lambda: conflict_service_pb2.ListReviewItemsRequest(statuses=[1, 2, 3]),
@@ -279,6 +280,7 @@ WITHOUT_IDS: dict[str, Callable[[], Message]] = {
     "ListSources": lambda: admin_service_pb2.ListSourcesRequest(),
     "ListProfiles": lambda: admin_service_pb2.ListProfilesRequest(),
     "ListKeys": lambda: admin_service_pb2.ListKeysRequest(include_ended=True),
+    "ScanConflicts": lambda: admin_service_pb2.ScanConflictsRequest(idempotency_key="mine 7"),
     "ListAlerts": lambda: admin_service_pb2.ListAlertsRequest(),
     "RegisterPredicate": lambda: admin_service_pb2.RegisterPredicateRequest(
         idempotency_key="mine 4",

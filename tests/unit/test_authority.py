@@ -31,6 +31,7 @@ from corrigenda_core.policy.authority import (
     decide_registered_labels,
     decide_source_revision,
     decide_source_type,
+    decide_spoken_labels,
     decide_superseded_fragments,
     may_correct_with,
     may_supersede_fragments,
@@ -179,6 +180,25 @@ def test_a_registered_key_with_listed_speakers_is_theirs() -> None:
 def test_labels_of_the_sources_that_an_author_speaks_for() -> None:
     assert decide_registered_labels(ANN, REGISTRY) == {"group:crm", "group:wiki", "key:wiki/deploy"}
     assert decide_registered_labels(BOB, REGISTRY) == {"group:wiki", "key:wiki/deploy"}
+
+
+@pytest.mark.rule("R6.1")
+@pytest.mark.parametrize(
+    ("made", "key_is_spoken_for"),
+    [
+        # The whole group is registered, so that every key in it is; for those who speak for it.
+        (claim(ANN, group="crm", key="crm/1"), True),
+        (claim(BOB, group="crm", key="crm/1"), False),
+        (claim(key="crm/1"), False),
+        # One key of the group is registered.
+        (claim(group="wiki", key="wiki/deploy"), True),
+        (claim(group="wiki", key="wiki/new"), False),
+    ],
+)
+def test_whoever_speaks_for_a_group_speaks_for_the_keys_in_it(made: SourceClaim, key_is_spoken_for: bool) -> None:
+    labels = decide_spoken_labels(made, REGISTRY)
+    assert (f"key:{made.source_key}" in labels) is key_is_spoken_for
+    assert labels >= decide_registered_labels(made.author, REGISTRY)
 
 
 STALE = "stale"

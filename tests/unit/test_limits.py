@@ -72,6 +72,7 @@ AGREED = """
     review_period                      days         1  30
     review_start                       minutes      0  1439
     driven_year                        years        2  9998
+    scanned_slots_per_commit           items        1  100
     key_overlap                        seconds      0  2592000
 """
 
@@ -93,6 +94,7 @@ def test_the_table_has_the_agreed_figures() -> None:
         "preflight_token_lifetime": 600,
         "review_period": 7,
         "review_start": 120,
+        "scanned_slots_per_commit": 20,
         "key_overlap": 86_400,
     }
     assert defaults == expected

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from corrigenda_core.domain.cases import CaseAction
 from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.evidence import Authority, SupportDecision, SupportDecisionKind
-from corrigenda_core.domain.ids import FragmentId, ProfileId
+from corrigenda_core.domain.ids import FragmentId, ProfileId, SupportId
 from corrigenda_core.domain.relationships import Tier
 from corrigenda_core.domain.sources import RetiredFragment
+from corrigenda_core.policy.adoption import plan_adoption
+from corrigenda_core.policy.revert import plan_revert
 from corrigenda_core.policy.support_switches import plan_fragment_retirement, plan_support_switches
 from corrigenda_core.testing.owner_slot import OwnerSlot
-from corrigenda_core.testing.slots import predicate
+from corrigenda_core.testing.slot_ledger import support_of
+from corrigenda_core.testing.slots import OWNER, SLOT, predicate
 
 BOB = ProfileId("bob")
 
@@ -103,3 +107,30 @@ def test_another_authority_changes_the_tier_and_nothing_else() -> None:
     slot.commit(plan_support_switches(slot.view, slot.context(), [lowered], "source_registry_changed"))
     (row,) = slot.view.rows
     assert (slot.rows(), row.tier) == (["x 1 Mar.. active"], Tier.VALIDATED_CLAIM)
+
+
+@pytest.mark.rule("R2.5", "R4.17")
+def test_an_undo_switches_nothing_on_that_its_source_has_left_behind_since() -> None:
+    """A text is taken back, its source moves on, and the first decision is reverted: the text stays out."""
+    slot = slot_of("x 1 Mar")
+    (statement,) = slot.view.statements
+    second = replace(support_of(statement, fragment="another"), support_id=SupportId("second"))
+    granted = SupportDecision(
+        support_id=second.support_id,
+        kind=SupportDecisionKind.GRANT,
+        authority=Authority.PRIMARY,
+        reason="adopted",
+    )
+    slot.commit(plan_adoption(slot.view, slot.context(), statement, second, granted, ()))
+    changes = slot.store.retract_fragment(SLOT, OWNER, fragment_of(slot, "s0"))
+    slot.store.now += timedelta(minutes=1)
+    (decision,) = changes.decision_records
+    _, past = slot.store.past_decision(decision.decision_id)
+
+    def reinstated(*, retired: bool) -> list[SupportDecisionKind]:
+        supports = tuple(replace(s, retired=retired and not s.effective) for s in slot.view.supports)
+        view = replace(slot.view, supports=supports)
+        return [one.kind for one in plan_revert(view, slot.context(), OWNER, past).support_decisions]
+
+    assert reinstated(retired=False) == [SupportDecisionKind.REINSTATE]
+    assert reinstated(retired=True) == []

@@ -121,6 +121,8 @@ CREATE INDEX review_items_history_pending_idx ON review_items_history (team_id, 
 COMMENT ON INDEX review_items_history_pending_idx IS 'items of an owner that were pending at an instant: versions that end after it';
 CREATE INDEX review_items_history_closed_idx ON review_items_history (team_id, owner_id, opened_at, item_id) WHERE status <> 'pending';
 COMMENT ON INDEX review_items_history_closed_idx IS 'closed items of an owner by age, paged';
+CREATE INDEX review_items_history_revision_idx ON review_items_history (team_id, owner_id, revision, item_id);
+COMMENT ON INDEX review_items_history_revision_idx IS 'what happens to an owner''s items in the order of the commits, watched';
 COMMENT ON TABLE review_items_history IS 'Every version of the rows of review_items.';
 
 CREATE TABLE transitions (

@@ -27,6 +27,8 @@ CREATE TABLE case_events (
 
 CREATE INDEX case_events_conflict_id_idx ON case_events (team_id, conflict_id, revision);
 COMMENT ON INDEX case_events_conflict_id_idx IS 'events of a case in their order, paged; foreign key to conflict_cases';
+CREATE INDEX case_events_revision_idx ON case_events (team_id, revision, event_id);
+COMMENT ON INDEX case_events_revision_idx IS 'events in the order of the commits, watched';
 COMMENT ON TABLE case_events IS 'Append-only event of a case.';
 COMMENT ON COLUMN case_events.relationship_ids IS 'referenced relationships; the next column holds their versions';
 

@@ -23,6 +23,7 @@ from corrigenda_conflict.use_cases.merge_sides import MergeSides
 from corrigenda_conflict.use_cases.resolve_conflict import ResolveConflict
 from corrigenda_conflict.use_cases.revert_resolution import RevertResolution
 from corrigenda_conflict.use_cases.review_runs import ListReviewRuns, ReviewNow
+from corrigenda_conflict.use_cases.watch_conflicts import WatchConflicts
 
 
 def bindings(
@@ -45,6 +46,7 @@ def bindings(
             judging=Judging(reader=reader, decisions=decisions, judge=judge, new_ids=new_ids),
         ),
         revert_resolution=RevertResolution(decisions=decisions),
+        watch_conflicts=WatchConflicts(reader=foundation.reader),
         review_now=ReviewNow(runner=foundation.runner, reader=reader, new_ids=new_ids),
         list_review_runs=ListReviewRuns(reader=reader, page_tokens=tokens),
         list_review_items=ListReviewItems(reader=reader, page_tokens=tokens, new_ids=new_ids),

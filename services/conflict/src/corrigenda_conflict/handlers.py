@@ -23,6 +23,7 @@ from corrigenda_conflict.use_cases.merge_sides import MergeSides
 from corrigenda_conflict.use_cases.resolve_conflict import ResolveConflict
 from corrigenda_conflict.use_cases.revert_resolution import RevertResolution
 from corrigenda_conflict.use_cases.review_runs import ListReviewRuns, ReviewNow
+from corrigenda_conflict.use_cases.watch_conflicts import WatchConflicts
 
 
 def _deadline() -> Deadline:
@@ -41,6 +42,7 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
     merge_sides: MergeSides
     auto_resolve: AutoResolve
     revert_resolution: RevertResolution
+    watch_conflicts: WatchConflicts
     review_now: ReviewNow
     list_review_runs: ListReviewRuns
     list_review_items: ListReviewItems
@@ -87,6 +89,15 @@ class ConflictHandlers(conflict_service_pb2_grpc.ConflictServiceServicer):
         """Lets the judge go over the caller's questions."""
         call = current_call()
         async with aclosing(self.auto_resolve(call.caller, request, _deadline(), call.stopping)) as answers:
+            async for message in answers:
+                yield message
+
+    async def WatchConflicts(
+        self, request: messages.WatchConflictsRequest, context: Any
+    ) -> AsyncIterator[messages.WatchConflictsResponse]:
+        """What happens to cases and items, and what will."""
+        call = current_call()
+        async with aclosing(self.watch_conflicts(call.caller, request, _deadline(), call.stopping)) as answers:
             async for message in answers:
                 yield message
 

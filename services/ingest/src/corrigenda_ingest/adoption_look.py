@@ -68,8 +68,8 @@ def adoptable_text(answers: Mapping[str, list[Row]], fragment_id: FragmentId, *,
     """The text, if the adopter can see it and may stand on it.
 
     Raises:
-        Refusal: RESOURCE_NOT_FOUND, also for a text that is quarantined; INVALID_FIELD for the adopter's own text and
-            for one that supports nothing any more; EVIDENCE_ERASED.
+        Refusal: RESOURCE_NOT_FOUND, also for a text that is quarantined; EVIDENCE_ERASED; INVALID_FIELD for the
+            adopter's own text and for one that supports nothing any more.
     """
     row = next(iter(answers["adoptable_fragment"]), None)
     if row is None or (ScanVerdict(row["scan_verdict"]) is ScanVerdict.QUARANTINED and not row["released"]):
@@ -82,6 +82,13 @@ def adoptable_text(answers: Mapping[str, list[Row]], fragment_id: FragmentId, *,
     if row["erased"]:
         raise Refusal(
             Reason.EVIDENCE_ERASED, "the text was erased", field="fragment_id", metadata={"fragment_id": fragment_id}
+        )
+    if row["erased"]:
+        raise Refusal(
+            Reason.EVIDENCE_ERASED,
+            "the evidence was erased",
+            field="fragment_id",
+            metadata={"fragment_id": fragment_id},
         )
     if row["author_id"] == adopter:
         raise Refusal(Reason.INVALID_FIELD, "an own text is submitted, not adopted", field="fragment_id")

@@ -41,6 +41,7 @@ from corrigenda_ingest.use_cases.remember import Remember
 from corrigenda_ingest.use_cases.remember_many import RememberMany
 from corrigenda_ingest.use_cases.remember_stream import RememberStream
 from corrigenda_ingest.use_cases.resolve_placement import ResolvePlacement
+from corrigenda_ingest.use_cases.scan_conflicts import ScanConflicts
 from corrigenda_ingest.use_cases.teams import Teams
 from corrigenda_ingest.verification_tokens import VerificationTokens
 
@@ -121,6 +122,7 @@ def bindings(
         register_source=RegisterSource(administration=administration),
         list_sources=ListSources(reader=foundation.reader, page_tokens=tokens),
         register_predicate=RegisterPredicate(administration=administration),
+        scan_conflicts=ScanConflicts(reader=foundation.reader, runner=foundation.runner, new_ids=foundation.new_ids),
         erase_evidence=EraseEvidence(runner=foundation.runner, new_ids=foundation.new_ids, pepper=pepper),
         list_alerts=ListAlerts(reader=foundation.reader, page_tokens=tokens),
     )

@@ -10,6 +10,8 @@ T = TypeVar("T")
 
 # Reading this much takes milliseconds; the largest submission, or a slot full of large texts, takes seconds.
 INLINE_CODE_POINTS_MAX = 65_536
+# Planning what a change of a source does to one slot takes about as long as reading so much.
+SLOT_AS_CODE_POINTS = 4_096
 
 
 async def computed(code_points: int, compute: Callable[[], T]) -> T:

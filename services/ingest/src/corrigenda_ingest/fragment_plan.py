@@ -12,7 +12,7 @@ from corrigenda_core.domain.objects import Slot
 from corrigenda_core.domain.sources import RetirementReason, SourceClaim
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence.ingest_store import StoredFragment, SubmissionFacts
-from corrigenda_core.policy.authority import NOTE_STORED_AS_MANUAL, decide_registered_labels, decide_source_type
+from corrigenda_core.policy.authority import NOTE_STORED_AS_MANUAL, decide_source_type, decide_spoken_labels
 from corrigenda_core.policy.independence import decide_inherited_labels, decide_labels, decide_near_duplicates
 from corrigenda_core.policy.normalisation import decide_text_form
 
@@ -146,7 +146,7 @@ class FragmentPlanner:
             source_group=evidence.given.source_group,
             source_key=evidence.given.source_key,
             trusts_declared_groups=self.facts.policy.trusts_declared_groups,
-            registered_labels=decide_registered_labels(self.author_id, self.facts.registry),
+            registered_labels=decide_spoken_labels(evidence.claim(self.author_id), self.facts.registry),
             origin_labels=[label for origin in origins for label in _labels(origin)],
         )
 

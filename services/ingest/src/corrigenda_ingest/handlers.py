@@ -41,6 +41,7 @@ from corrigenda_ingest.use_cases.register_source import RegisterSource
 from corrigenda_ingest.use_cases.remember import Remember
 from corrigenda_ingest.use_cases.remember_stream import RememberStream
 from corrigenda_ingest.use_cases.resolve_placement import ResolvePlacement
+from corrigenda_ingest.use_cases.scan_conflicts import ScanConflicts
 from corrigenda_ingest.use_cases.teams import Teams
 
 
@@ -153,6 +154,7 @@ class AdminHandlers(admin_service_pb2_grpc.AdminServiceServicer):
     register_source: RegisterSource
     list_sources: ListSources
     register_predicate: RegisterPredicate
+    scan_conflicts: ScanConflicts
     erase_evidence: EraseEvidence
     list_alerts: ListAlerts
 
@@ -211,6 +213,13 @@ class AdminHandlers(admin_service_pb2_grpc.AdminServiceServicer):
     async def OpenTeam(self, request: admin.OpenTeamRequest, context: Any) -> admin.OpenTeamResponse:
         """Opens the team for good."""
         return (await self.teams.open(current_call().caller, request, _deadline())).value
+
+    async def ScanConflicts(
+        self, request: admin.ScanConflictsRequest, context: Any
+    ) -> AsyncIterator[admin.ScanConflictsResponse]:
+        """Looks at slots again after a registry change."""
+        async for answer in self.scan_conflicts(current_call().caller, request, _deadline()):
+            yield answer
 
     async def EraseEvidence(self, request: admin.EraseEvidenceRequest, context: Any) -> admin.EraseEvidenceResponse:
         """Erases a text for good."""

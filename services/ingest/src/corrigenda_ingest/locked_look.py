@@ -20,7 +20,7 @@ from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.slot_store import CaseRowVersions
 from corrigenda_core.persistence.team_clock import ClockReading
 
-from corrigenda_ingest.computing import computed
+from corrigenda_ingest.computing import SLOT_AS_CODE_POINTS, computed
 from corrigenda_ingest.outside import FoundOutside
 from corrigenda_ingest.planning import SubmissionPlanner, apply_to
 from corrigenda_ingest.slot_look import SlotLook, fact_queries, looks_of, referred_slots, spoken_in
@@ -69,6 +69,7 @@ class SeenState:
         views |= {slot: self.views[slot] for slot in referred_slots(bound, self.facts) if slot not in views}
         texts = {slot: self.texts.get(slot, []) for slot in slots}
         compared = sum(len(text) for of_slot in texts.values() for _, text in of_slot)
+        compared += SLOT_AS_CODE_POINTS * len(self.facts.touched)
         planned = await computed(compared, lambda: planner.planned(views, texts))
         self.views.update(views)
         for revision in planned.revisions:

@@ -28,7 +28,7 @@ from corrigenda_ingest.merging import Merging
 from corrigenda_ingest.outside import Verification
 from corrigenda_ingest.placing import Placing
 from corrigenda_ingest.requirements import require_all
-from corrigenda_ingest.source_plan import planned_sources
+from corrigenda_ingest.source_plan import planned_sources, require_bounded
 from corrigenda_ingest.submission import (
     BoundRelationship,
     EntityAnswer,
@@ -87,6 +87,7 @@ class SubmissionPlanner:
         bound = self.bound()
         require_all(self.prepared, bound, self.facts, owner_id=self.caller.profile_id)
         sources = planned_sources(self.prepared, self.facts, author_id=self.caller.profile_id)
+        require_bounded(sources, self.facts)
         ingest_id = self._ingest_id
         evidence = FragmentPlanner(
             author_id=self.caller.profile_id,

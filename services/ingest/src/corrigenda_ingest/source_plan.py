@@ -53,8 +53,7 @@ def planned_sources(prepared: PreparedSubmission, facts: SubmissionFacts, *, aut
 
     Raises:
         Refusal: SOURCE_NOT_ALLOWED, SOURCE_REVISION_STALE, NOT_OWNER; RESOURCE_NOT_FOUND for a superseded fragment;
-            INVALID_FIELD for a source that moves on twice; TOO_MANY_ITEMS if more is left behind than one commit can
-            decide again. Each names the evidence item.
+            INVALID_FIELD for a source that moves on twice. Each names the evidence item.
     """
     planning = _Planning(facts, author_id)
     for index, evidence in enumerate(prepared.evidence):
@@ -86,6 +85,21 @@ def require_no_revision(prepared: PreparedSubmission, *, author_id: ProfileId) -
                 "evidence of a decision takes the place of no other",
                 field=f"{field}.supersedes_fragment_ids",
             )
+
+
+def require_bounded(plan: SourcePlan, facts: SubmissionFacts) -> None:
+    """What one submission leaves behind is no more than one commit can decide again.
+
+    Args:
+        plan: what becomes of its sources.
+        facts: what the team knows of what this submission names, and no other one.
+
+    Raises:
+        Refusal: TOO_MANY_ITEMS.
+    """
+    if plan.leaving:
+        may_offer("supports_per_source_change", len(facts.leaving), field="evidence")
+        may_offer("slots_per_source_change", len(facts.touched), field="evidence")
 
 
 class _Planning:
@@ -135,9 +149,6 @@ class _Planning:
         return fragment
 
     def plan(self) -> SourcePlan:
-        if self._left_behind or self._superseded:
-            may_offer("supports_per_source_change", len(self._facts.leaving), field="evidence")
-            may_offer("slots_per_source_change", len(self._facts.touched), field="evidence")
         return SourcePlan(
             states=tuple(self._planned(key) for key in sorted(self._states)),
             left_behind=tuple(self._left_behind),

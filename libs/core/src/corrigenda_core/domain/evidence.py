@@ -51,7 +51,7 @@ class Support:
 
     ``authority`` is the granted one. ``effective`` is the state after its last decision and its fragment's state.
     ``relationship_id`` and ``statement_id`` are ``None`` in a replayed snapshot that does not carry them. Once its
-    fragment is ``erased`` nothing makes it effective again.
+    fragment is ``erased``, or ``retired`` because its source has moved on, nothing makes it effective again.
     """
 
     support_id: SupportId
@@ -60,6 +60,7 @@ class Support:
     recorded_at: Instant
     authority: Authority
     effective: bool = True
+    retired: bool = False
     source_group: str | None = None
     source_key: str | None = None
     inherited_labels: tuple[str, ...] = ()

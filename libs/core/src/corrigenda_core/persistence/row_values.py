@@ -146,6 +146,8 @@ def support_of(row: Row) -> Support:
         recorded_at=row["recorded_at"],
         authority=Authority(row["authority"]),
         effective=is_switched_on(SupportDecisionKind(row["kind"])),
+        # What counts witnesses does not ask: a retired fragment's supports are switched off as well.
+        retired=row.get("retired", False),
         source_group=row["source_group"],
         source_key=row["source_key"],
         inherited_labels=tuple(row["inherited_labels"]),

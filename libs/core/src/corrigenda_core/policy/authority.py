@@ -74,6 +74,17 @@ def decide_registered_labels(author: ProfileId, registry: Iterable[RegisteredSou
     return frozenset(groups | keys)
 
 
+def decide_spoken_labels(claim: SourceClaim, registry: Collection[RegisteredSource]) -> frozenset[str]:
+    """The labels that the registry lets the author of a fragment speak for, in the group that the fragment names.
+
+    Whoever speaks for a whole group speaks for every key in it: the group is a label of each of them, so that no key
+    of it can be another witness.
+    """
+    labels = decide_registered_labels(claim.author, registry)
+    whole_group = any(source.source_key is None for source in _spoken_for(claim, registry))
+    return labels | {f"key:{claim.source_key}"} if whole_group and claim.source_key is not None else labels
+
+
 def decide_source_type(
     claimed: SourceType, claim: SourceClaim, registry: Iterable[RegisteredSource]
 ) -> tuple[SourceType, str]:

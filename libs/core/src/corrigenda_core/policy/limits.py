@@ -113,7 +113,8 @@ LIMITS: tuple[Limit, ...] = (
     Limit(name="review_start", unit=Unit.MINUTES, greatest=24 * 60 - 1, default=120),
     # Deadlines and nights follow the clock, and so does every commit: they need room on both sides of it.
     Limit(name="driven_year", unit=Unit.YEARS, least=2, greatest=9998),
-    # --- keys
+    # --- administration
+    Limit(name="scanned_slots_per_commit", unit=Unit.ITEMS, least=1, greatest=100, default=20),
     Limit(name="key_overlap", unit=Unit.SECONDS, greatest=30 * 86_400, default=86_400),
 )
 

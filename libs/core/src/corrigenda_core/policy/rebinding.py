@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import count
-from typing import assert_never
 
 from corrigenda_core.domain.changes import Changes
-from corrigenda_core.domain.decisions import (
-    Distinction,
-    FacetAssignment,
-    GivenStart,
-    Removal,
-    Reopening,
-    SameValue,
-    TimelineDecision,
-)
+from corrigenda_core.domain.decisions import Distinction, Reopening, TimelineDecision
 from corrigenda_core.domain.evidence import Support
 from corrigenda_core.domain.ids import DecisionId, ReferenceId, RelationshipId, StatementId
 from corrigenda_core.domain.objects import EntityObject, Slot
@@ -33,10 +24,11 @@ _SLOTS = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
-    """A statement on its way: as it stood, and as it stands in its new slot, where no row carries it yet."""
+    """A statement on its way: as it stood in the row that it has left, and in its new slot, where no row carries it."""
 
     before: Statement
     after: Statement
+    left: RelationshipId
     supports: tuple[Support, ...]
 
 
@@ -98,13 +90,14 @@ def _arrivals(views: Mapping[Slot, SlotView], moves: Iterable[Move]) -> list[Arr
             continue
         view = views[source]
         statement = next((s for s in view.statements if s.statement_id == move.before.observation_id), None)
-        if statement is None:
+        if statement is None or statement.relationship_id is None:
             continue
         named = move.after.object if isinstance(move.after.object, EntityObject) else statement.object
         arrivals.append(
             Arrival(
                 before=statement,
                 after=replace(statement, slot=target, object=named, relationship_id=None),
+                left=statement.relationship_id,
                 supports=tuple(one for one in view.supports if one.statement_id == statement.statement_id),
             )
         )
@@ -150,9 +143,7 @@ def _brought(
         for decision in decisions:
             if isinstance(decision, Closing):
                 carried = tuple(one for one in decision.statement_ids if one in own)
-                is_standing = (decision.decision_id, decision.relationship_id) not in reopened
-                same_value = carried and own[carried[0]].after.object.key == decision.object_key and source == slot
-                if carried and is_standing and not same_value:
+                if carried and (decision.decision_id, decision.relationship_id) not in reopened:
                     closings.append(
                         replace(
                             decision,
@@ -162,22 +153,11 @@ def _brought(
                             conflict_id=None,
                         )
                     )
-            elif _subject_of(decision) in own and decision not in known:
+                continue
+            statement_id = decision.first if isinstance(decision, Distinction) else decision.statement_id
+            if statement_id in own and decision not in known:
                 brought.append(decision)
     return tuple(brought), tuple(closings)
-
-
-def _subject_of(decision: TimelineDecision) -> StatementId:
-    """The statement that a decision is kept with."""
-    match decision:
-        case Distinction(first=first):
-            return first
-        case Closing(statement_ids=statement_ids, made_for=made_for):
-            return (*statement_ids, *made_for)[0]
-        case Removal() | FacetAssignment() | GivenStart() | SameValue() | Reopening():
-            return decision.statement_id
-        case _:
-            assert_never(decision)
 
 
 def _links(
@@ -193,9 +173,7 @@ def _links(
     numbers = count()
     found: dict[tuple[ReferenceKind, RelationshipId, RelationshipId], CrossReference] = {}
     for one in arrivals:
-        left, now = one.before.relationship_id, carriers[one.after.statement_id]
-        if left is None or left == now:
-            continue
+        left, now = one.left, carriers[one.after.statement_id]
         is_merge = merging and left in moved
         kind = ReferenceKind.MERGED_INTO if is_merge else ReferenceKind.SPLIT_FROM
         source, target = (left, now) if is_merge else (now, left)

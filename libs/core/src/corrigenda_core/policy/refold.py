@@ -134,6 +134,32 @@ def plan_refold(
     )
 
 
+def plan_refold_of_all(view: SlotView, context: PlanContext, reason: str) -> Changes:
+    """Makes the rows of every owner say their timelines by the predicate as the view has it.
+
+    A registry that has changed touches no statement; it changes what all of them together mean.
+
+    Args:
+        view: the slot as it stands, with the current version of its predicate.
+        context: the commit; each owner gets a part of the ids.
+        reason: the reason code of every transition.
+    """
+    owners = sorted({statement.owner_id for statement in view.statements})
+    parts = [
+        plan_owner_refold(
+            view, view, owner_id, replace(context, ids=context.ids.part(number * PARTS)), reason, replacing=False
+        ).changes
+        for number, owner_id in enumerate(owners)
+    ]
+    return Changes(
+        relationships=_all(part.relationships for part in parts),
+        transitions=_all(part.transitions for part in parts),
+        carriages=_all(part.carriages for part in parts),
+        references=_all(part.references for part in parts),
+        items=_all(part.items for part in parts),
+    )
+
+
 def _touched_owners(before: SlotView, after: SlotView) -> list[ProfileId]:
     """The owners of every statement that changed, or whose supports or decisions did."""
     changed = {s.statement_id for s in set(before.statements) ^ set(after.statements)}

@@ -196,7 +196,7 @@ def _blocked(message: str, **named: str) -> Refusal:
 
 
 def _reinstated(view: SlotView, past: PastDecision) -> tuple[SupportDecision, ...]:
-    """The supports that the decision had revoked, granted again as they were."""
+    """The supports that the decision had revoked, as they were; what a source has left behind since stays out."""
     revoked = {value for name, value in past.record.details if name == REVOKED_SUPPORT}
     return tuple(
         SupportDecision(
@@ -206,5 +206,5 @@ def _reinstated(view: SlotView, past: PastDecision) -> tuple[SupportDecision, ..
             reason=DecisionKind.REVERT.value,
         )
         for support in view.supports
-        if support.support_id in revoked and not support.effective and not support.erased
+        if support.support_id in revoked and not (support.effective or support.erased or support.retired)
     )

@@ -214,6 +214,9 @@ class _RowDiff:
 
     def _compared(self, after: Iterable[Relationship], carriers: Mapping[StatementId, RelationshipId]) -> RowChanges:
         before = {row.relationship_id: row for row in self._rows}
+        # Whether values exclude each other is what the registry says by now, also of rows that are older than that.
+        exclusive = is_slot_exclusive(self._view.predicate)
+        after = [replace(row, slot_exclusive=exclusive) for row in after]
         rows: list[Relationship] = []
         changed: list[Relationship] = []
         transitions: list[Transition] = []

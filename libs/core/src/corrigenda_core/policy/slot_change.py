@@ -8,7 +8,7 @@ from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.ids import DecisionId
 from corrigenda_core.domain.slots import PlanContext, SlotView
 from corrigenda_core.policy.case_side import plan_case_side
-from corrigenda_core.policy.refold import plan_refold
+from corrigenda_core.policy.refold import plan_refold, plan_refold_of_all
 
 
 def plan_slot_change(
@@ -49,3 +49,16 @@ def plan_slot_change(
         items=(*rows.items, *beside.items),
     )
     return plan_case_side(before, changes, context)
+
+
+def plan_slot_scan(view: SlotView, context: PlanContext, reason: str) -> Changes:
+    """Everything that follows for a slot from what its predicate means by now; nothing, if it was looked at since.
+
+    The same way as for a decision: rows, items and team cases follow from the fold of what stands.
+
+    Args:
+        view: the slot as it stands, with the current version of its predicate.
+        context: the commit.
+        reason: the reason code of every transition.
+    """
+    return plan_case_side(view, plan_refold_of_all(view, context, reason), context)

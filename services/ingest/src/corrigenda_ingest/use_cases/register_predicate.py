@@ -52,8 +52,7 @@ class RegisterPredicate:
 
         Raises:
             Refusal: STALE_VERSION; INVALID_FIELD for an alias that means another predicate, for a key that is another
-                one's alias, for a cardinality or kind that the predicate has not had, and for `retire` of what is not
-                registered.
+                one's alias, for a kind that the predicate has not had, and for `retire` of what is not registered.
         """
         defined = _defined(request.definition)
         forms = {
@@ -64,7 +63,7 @@ class RegisterPredicate:
         def check(transaction: Transaction) -> None:
             before = _before(transaction)
             _require_version(request, before)
-            _require_same_meaning(before, defined)
+            _require_same_kind(before, defined)
             _require_free(forms, defined.key, transaction)
 
         def change(transaction: Transaction, moment: Moment) -> admin_service_pb2.RegisterPredicateResponse:
@@ -145,21 +144,15 @@ def _require_version(request: admin_service_pb2.RegisterPredicateRequest, before
         raise Refusal(Reason.INVALID_FIELD, "what is not registered cannot be retired", field="retire")
 
 
-def _require_same_meaning(before: Predicate | None, defined: Predicate) -> None:
-    """Rows that exist were placed as a state or an event of one or many: another meaning is another predicate."""
-    if before is None:
-        return
-    for field, was, now in (
-        ("relationship_kind", before.kind, defined.kind),
-        ("current_cardinality", before.cardinality, defined.cardinality),
-    ):
-        if was is not now:
-            raise Refusal(
-                Reason.INVALID_FIELD,
-                f"definition.{field} of a registered predicate stays {was.value}",
-                field=f"definition.{field}",
-                metadata={"offered": now.value, "allowed": was.value},
-            )
+def _require_same_kind(before: Predicate | None, defined: Predicate) -> None:
+    """What happened on a day and what holds for a time are two predicates: no registry turns one into the other."""
+    if before is not None and before.kind is not defined.kind:
+        raise Refusal(
+            Reason.INVALID_FIELD,
+            f"definition.relationship_kind of a registered predicate stays {before.kind.value}",
+            field="definition.relationship_kind",
+            metadata={"offered": defined.kind.value, "allowed": before.kind.value},
+        )
 
 
 def _require_free(forms: Iterable[str], key: PredicateKey, transaction: Transaction) -> None:

@@ -38,6 +38,7 @@ from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.idempotent import idempotency_of
 from corrigenda_core.rpc.source_messages import source_message, source_of_definition
 
+from corrigenda_ingest.computing import SLOT_AS_CODE_POINTS, computed
 from corrigenda_ingest.touched_slots import SlotChange, load_slots
 from corrigenda_ingest.use_cases.administration import Administration
 
@@ -192,12 +193,16 @@ async def _changes(
     views = await load_slots(transaction.fetch_all, transaction.team_id, touched, versions)
     (settings,) = transaction.prefetched["team_settings"]
     moment, policy = transaction.reading.next_moment(), team_policy_of(settings)
-    changes = []
-    for number, (slot, view) in enumerate(views.items()):
-        context = PlanContext(moment=moment, ids=ids.part(number + 1), actor=_actor(caller), policy=policy)
-        planned = plan_support_switches(view, context, regrants[slot], REASON_REGISTRY_CHANGED)
-        changes.append(SlotChange(before=view, changes=planned))
-    return changes
+
+    def planned() -> list[SlotChange]:
+        changes = []
+        for number, (slot, view) in enumerate(views.items()):
+            context = PlanContext(moment=moment, ids=ids.part(number + 1), actor=_actor(caller), policy=policy)
+            switched = plan_support_switches(view, context, regrants[slot], REASON_REGISTRY_CHANGED)
+            changes.append(SlotChange(before=view, changes=switched))
+        return changes
+
+    return await computed(SLOT_AS_CODE_POINTS * len(views), planned)
 
 
 def _write(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import dataclass
 
 from corrigenda.recall.v1 import change_pb2
@@ -19,11 +18,9 @@ from corrigenda_core.persistence.view_store import ReadView, run_in_view
 from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.actor_messages import actor_message
 from corrigenda_core.rpc.convert import known_of, timestamp_of
+from corrigenda_core.rpc.streams import is_going_on
 
 BATCH_CHANGES = 200
-POLL_SECONDS = 0.25
-RESERVE_SECONDS = 0.5
-"""How long before its deadline a stream that follows ends by itself, in good order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +54,7 @@ class ListChanges:
             after = batch.message.revision
             batch = await self._batch(caller, request, after, KnownAtRevision(revision=upper), deadline)
             yield batch.message
-        while request.follow and await _is_going_on(deadline, stopping):
+        while request.follow and await is_going_on(deadline, stopping):
             batch = await self._batch(caller, request, batch.message.revision, KnownNow(), deadline)
             if batch.message.changes:
                 yield batch.message
@@ -99,16 +96,6 @@ class _Batch:
 
     message: messages.ListChangesResponse
     view_revision: int
-
-
-async def _is_going_on(deadline: Deadline, stopping: asyncio.Event) -> bool:
-    """Waits a little; false once the stream has to end."""
-    left = deadline.remaining_seconds() - RESERVE_SECONDS
-    if left <= 0:
-        return False
-    with suppress(TimeoutError):
-        await asyncio.wait_for(stopping.wait(), min(POLL_SECONDS, left))
-    return not stopping.is_set()
 
 
 def _change(row: Row) -> change_pb2.Change:

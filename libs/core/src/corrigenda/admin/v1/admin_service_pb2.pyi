@@ -889,6 +889,120 @@ class OpenTeamResponse(_message.Message):
 Global___OpenTeamResponse: _TypeAlias = OpenTeamResponse  # noqa: Y015
 
 @_typing.final
+class ScanConflictsRequest(_message.Message):
+    """Which slots to look at."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _builtins.int
+    PREDICATE_FIELD_NUMBER: _builtins.int
+    SLOTS_PER_COMMIT_FIELD_NUMBER: _builtins.int
+    idempotency_key: _builtins.str
+    """The caller's name for this scan, 1..128 bytes, unique per profile; to go on with it, send the same."""
+    predicate: _builtins.str
+    """Key of the predicate, at most 128 code points. Default: all predicates."""
+    slots_per_commit: _builtins.int
+    """Most slots of one commit, 1..100. Absent: 20."""
+    def __init__(
+        self,
+        *,
+        idempotency_key: _builtins.str = ...,
+        predicate: _builtins.str = ...,
+        slots_per_commit: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_slots_per_commit", b"_slots_per_commit", "slots_per_commit", b"slots_per_commit"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_slots_per_commit", b"_slots_per_commit", "idempotency_key", b"idempotency_key", "predicate", b"predicate", "slots_per_commit", b"slots_per_commit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__slots_per_commit: _TypeAlias = _typing.Literal["slots_per_commit"]  # noqa: Y015
+    _WhichOneofArgType__slots_per_commit: _TypeAlias = _typing.Literal["_slots_per_commit", b"_slots_per_commit"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__slots_per_commit) -> _WhichOneofReturnType__slots_per_commit | None: ...
+
+Global___ScanConflictsRequest: _TypeAlias = ScanConflictsRequest  # noqa: Y015
+
+@_typing.final
+class ScanConflictsResponse(_message.Message):
+    """One commit of a scan."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCANNED_SLOTS_FIELD_NUMBER: _builtins.int
+    TOTAL_SLOTS_FIELD_NUMBER: _builtins.int
+    CHANGED_RELATIONSHIPS_FIELD_NUMBER: _builtins.int
+    OPENED_CONFLICTS_FIELD_NUMBER: _builtins.int
+    CHANGED_CONFLICTS_FIELD_NUMBER: _builtins.int
+    LAST_FIELD_NUMBER: _builtins.int
+    DONE_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    scanned_slots: _builtins.int
+    """Slots that were looked at so far, this commit included."""
+    total_slots: _builtins.int
+    """Slots that there were when this call began; placements may add some."""
+    changed_relationships: _builtins.int
+    """Relationships that changed so far."""
+    opened_conflicts: _builtins.int
+    """Conflicts that were opened so far."""
+    changed_conflicts: _builtins.int
+    """Conflicts that changed otherwise so far."""
+    done: _builtins.bool
+    """Whether the scan is through: no message follows."""
+    revision: _builtins.int
+    """The team's latest revision; the commit's own, if it changed anything."""
+    @_builtins.property
+    def last(self) -> Global___ScannedSlot:
+        """The last slot of this commit, in the order of the scan. Absent: there was none left."""
+
+    def __init__(
+        self,
+        *,
+        scanned_slots: _builtins.int = ...,
+        total_slots: _builtins.int = ...,
+        changed_relationships: _builtins.int = ...,
+        opened_conflicts: _builtins.int = ...,
+        changed_conflicts: _builtins.int = ...,
+        last: Global___ScannedSlot | None = ...,
+        done: _builtins.bool = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["last", b"last"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changed_conflicts", b"changed_conflicts", "changed_relationships", b"changed_relationships", "done", b"done", "last", b"last", "opened_conflicts", b"opened_conflicts", "revision", b"revision", "scanned_slots", b"scanned_slots", "total_slots", b"total_slots"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ScanConflictsResponse: _TypeAlias = ScanConflictsResponse  # noqa: Y015
+
+@_typing.final
+class ScannedSlot(_message.Message):
+    """A slot that was looked at."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SUBJECT_ID_FIELD_NUMBER: _builtins.int
+    PREDICATE_FIELD_NUMBER: _builtins.int
+    SCOPE_FIELD_NUMBER: _builtins.int
+    subject_id: _builtins.str
+    """UUID of the subject."""
+    predicate: _builtins.str
+    """Key of the predicate."""
+    scope: _builtins.str
+    """The scope; empty: none."""
+    def __init__(
+        self,
+        *,
+        subject_id: _builtins.str = ...,
+        predicate: _builtins.str = ...,
+        scope: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["predicate", b"predicate", "scope", b"scope", "subject_id", b"subject_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ScannedSlot: _TypeAlias = ScannedSlot  # noqa: Y015
+
+@_typing.final
 class EraseEvidenceRequest(_message.Message):
     """A text to erase."""
 

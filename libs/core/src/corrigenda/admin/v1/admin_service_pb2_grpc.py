@@ -101,6 +101,11 @@ class AdminServiceStub:
                 request_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.OpenTeamRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.OpenTeamResponse.FromString,
                 _registered_method=True)
+        self.ScanConflicts = channel.unary_stream(
+                '/corrigenda.admin.v1.AdminService/ScanConflicts',
+                request_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ScanConflictsRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ScanConflictsResponse.FromString,
+                _registered_method=True)
         self.EraseEvidence = channel.unary_unary(
                 '/corrigenda.admin.v1.AdminService/EraseEvidence',
                 request_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.EraseEvidenceRequest.SerializeToString,
@@ -236,7 +241,9 @@ class AdminServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RegisterPredicate(self, request, context):
-        """Registers a predicate, or a new version of one. Statements that are recorded stay as they are.
+        """Registers a predicate, or a new version of one. Statements that are recorded stay as they are, with the times that
+        they were recorded with; which of them exclude each other is what the current version says. Where that changes, the
+        next placement of a slot sees to it there, and ScanConflicts everywhere.
 
         Idempotency: the same key with the same request answers what the first call answered and does nothing.
 
@@ -267,6 +274,22 @@ class AdminServiceServicer:
 
         Reasons: INVALID_FIELD, TOO_LARGE, TEAM_OPEN, CLOCK_AHEAD, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every
         call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ScanConflicts(self, request, context):
+        """Looks at every slot of a predicate, or of all, once more: rows, questions and conflicts become what the registry
+        says by now, as if all had been placed under it. For after a registry change that makes values exclude each other
+        (a cardinality that became one), or no longer. Each message of the stream tells of one commit of some slots, the
+        last one says so; placements go on in between, under the current registry anyway.
+
+        A stream may end at any time, at the latest with the deadline of its call. The same call, repeated with its key, is
+        told of the commits that are done and goes on with the rest. A scan of what was scanned changes nothing.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND (no such predicate), IDEMPOTENCY_CONFLICT, CONTENTION, and
+        those that every call can have.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -364,6 +387,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.OpenTeam,
                     request_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.OpenTeamRequest.FromString,
                     response_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.OpenTeamResponse.SerializeToString,
+            ),
+            'ScanConflicts': grpc.unary_stream_rpc_method_handler(
+                    servicer.ScanConflicts,
+                    request_deserializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ScanConflictsRequest.FromString,
+                    response_serializer=corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ScanConflictsResponse.SerializeToString,
             ),
             'EraseEvidence': grpc.unary_unary_rpc_method_handler(
                     servicer.EraseEvidence,
@@ -729,6 +757,33 @@ class AdminService:
             '/corrigenda.admin.v1.AdminService/OpenTeam',
             corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.OpenTeamRequest.SerializeToString,
             corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.OpenTeamResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ScanConflicts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/corrigenda.admin.v1.AdminService/ScanConflicts',
+            corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ScanConflictsRequest.SerializeToString,
+            corrigenda_dot_admin_dot_v1_dot_admin__service__pb2.ScanConflictsResponse.FromString,
             options,
             channel_credentials,
             insecure,

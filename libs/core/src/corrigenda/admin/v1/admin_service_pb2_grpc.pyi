@@ -96,7 +96,9 @@ class AdminServiceStub:
     Reasons: INVALID_FIELD, TOO_LARGE, PAGE_TOKEN_MISMATCH, REVISION_NOT_REPLICATED, and those that every call can have.
     """
     RegisterPredicate: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.RegisterPredicateRequest, _admin_service_pb2.RegisterPredicateResponse]
-    """Registers a predicate, or a new version of one. Statements that are recorded stay as they are.
+    """Registers a predicate, or a new version of one. Statements that are recorded stay as they are, with the times that
+    they were recorded with; which of them exclude each other is what the current version says. Where that changes, the
+    next placement of a slot sees to it there, and ScanConflicts everywhere.
 
     Idempotency: the same key with the same request answers what the first call answered and does nothing.
 
@@ -119,6 +121,18 @@ class AdminServiceStub:
 
     Reasons: INVALID_FIELD, TOO_LARGE, TEAM_OPEN, CLOCK_AHEAD, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every
     call can have.
+    """
+    ScanConflicts: _aio.UnaryStreamMultiCallable[_admin_service_pb2.ScanConflictsRequest, _admin_service_pb2.ScanConflictsResponse]
+    """Looks at every slot of a predicate, or of all, once more: rows, questions and conflicts become what the registry
+    says by now, as if all had been placed under it. For after a registry change that makes values exclude each other
+    (a cardinality that became one), or no longer. Each message of the stream tells of one commit of some slots, the
+    last one says so; placements go on in between, under the current registry anyway.
+
+    A stream may end at any time, at the latest with the deadline of its call. The same call, repeated with its key, is
+    told of the commits that are done and goes on with the rest. A scan of what was scanned changes nothing.
+
+    Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND (no such predicate), IDEMPOTENCY_CONFLICT, CONTENTION, and
+    those that every call can have.
     """
     EraseEvidence: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.EraseEvidenceRequest, _admin_service_pb2.EraseEvidenceResponse]
     """Erases a text for good: every copy of it, and of the words that nothing else gave, becomes a tombstone with a keyed
@@ -286,7 +300,9 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _admin_service_pb2.RegisterPredicateRequest,
         context: _aio.ServicerContext[_admin_service_pb2.RegisterPredicateRequest, _abc.Awaitable[_admin_service_pb2.RegisterPredicateResponse]],
     ) -> _abc.Awaitable[_admin_service_pb2.RegisterPredicateResponse]:
-        """Registers a predicate, or a new version of one. Statements that are recorded stay as they are.
+        """Registers a predicate, or a new version of one. Statements that are recorded stay as they are, with the times that
+        they were recorded with; which of them exclude each other is what the current version says. Where that changes, the
+        next placement of a slot sees to it there, and ScanConflicts everywhere.
 
         Idempotency: the same key with the same request answers what the first call answered and does nothing.
 
@@ -321,6 +337,24 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
 
         Reasons: INVALID_FIELD, TOO_LARGE, TEAM_OPEN, CLOCK_AHEAD, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every
         call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def ScanConflicts(
+        self,
+        request: _admin_service_pb2.ScanConflictsRequest,
+        context: _aio.ServicerContext[_admin_service_pb2.ScanConflictsRequest, _abc.AsyncIterator[_admin_service_pb2.ScanConflictsResponse]],
+    ) -> _abc.AsyncIterator[_admin_service_pb2.ScanConflictsResponse]:
+        """Looks at every slot of a predicate, or of all, once more: rows, questions and conflicts become what the registry
+        says by now, as if all had been placed under it. For after a registry change that makes values exclude each other
+        (a cardinality that became one), or no longer. Each message of the stream tells of one commit of some slots, the
+        last one says so; placements go on in between, under the current registry anyway.
+
+        A stream may end at any time, at the latest with the deadline of its call. The same call, repeated with its key, is
+        told of the commits that are done and goes on with the rest. A scan of what was scanned changes nothing.
+
+        Reasons: INVALID_FIELD, TOO_LARGE, RESOURCE_NOT_FOUND (no such predicate), IDEMPOTENCY_CONFLICT, CONTENTION, and
+        those that every call can have.
         """
 
     @_abc_1.abstractmethod

@@ -8,6 +8,7 @@ from corrigenda.conflict.v1 import auto_resolution_pb2 as _auto_resolution_pb2
 from corrigenda.conflict.v1 import case_explanation_pb2 as _case_explanation_pb2
 from corrigenda.conflict.v1 import competing_facts_pb2 as _competing_facts_pb2
 from corrigenda.conflict.v1 import conflict_case_pb2 as _conflict_case_pb2
+from corrigenda.conflict.v1 import conflict_change_pb2 as _conflict_change_pb2
 from corrigenda.conflict.v1 import resolution_pb2 as _resolution_pb2
 from corrigenda.conflict.v1 import review_item_pb2 as _review_item_pb2
 from corrigenda.conflict.v1 import review_run_pb2 as _review_run_pb2
@@ -768,6 +769,70 @@ class AutoResolveResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType_event) -> _WhichOneofReturnType_event | None: ...
 
 Global___AutoResolveResponse: _TypeAlias = AutoResolveResponse  # noqa: Y015
+
+@_typing.final
+class WatchConflictsRequest(_message.Message):
+    """Asks for what happens to conflicts and questions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AFTER_REVISION_FIELD_NUMBER: _builtins.int
+    MINE_FIELD_NUMBER: _builtins.int
+    UNTIL_NOW_FIELD_NUMBER: _builtins.int
+    MIN_REVISION_FIELD_NUMBER: _builtins.int
+    after_revision: _builtins.int
+    """Only what commits after this revision changed; it must have been committed. Default: everything."""
+    mine: _builtins.bool
+    """Only conflicts in which the caller owns or owned a member. Questions are always the caller's. Default: all."""
+    until_now: _builtins.bool
+    """Whether the stream ends with what is committed by now, instead of waiting for more. Default: no."""
+    min_revision: _builtins.int
+    """The answer must know at least this revision (read your writes). Default: any."""
+    def __init__(
+        self,
+        *,
+        after_revision: _builtins.int = ...,
+        mine: _builtins.bool = ...,
+        until_now: _builtins.bool = ...,
+        min_revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_revision", b"after_revision", "min_revision", b"min_revision", "mine", b"mine", "until_now", b"until_now"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchConflictsRequest: _TypeAlias = WatchConflictsRequest  # noqa: Y015
+
+@_typing.final
+class WatchConflictsResponse(_message.Message):
+    """What some commits changed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGES_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    revision: _builtins.int
+    """The last revision up to which everything has come; the next call goes on after it."""
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedCompositeFieldContainer[_conflict_change_pb2.ConflictChange]:
+        """The changes, the oldest first: all those of a commit, about 200. Empty: there is none so far, in the first message
+        only.
+        """
+
+    def __init__(
+        self,
+        *,
+        changes: _abc.Iterable[_conflict_change_pb2.ConflictChange] | None = ...,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "revision", b"revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchConflictsResponse: _TypeAlias = WatchConflictsResponse  # noqa: Y015
 
 @_typing.final
 class ReviewNowRequest(_message.Message):

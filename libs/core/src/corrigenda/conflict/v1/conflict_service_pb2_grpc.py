@@ -70,6 +70,11 @@ class ConflictServiceStub:
                 request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.AutoResolveRequest.SerializeToString,
                 response_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.AutoResolveResponse.FromString,
                 _registered_method=True)
+        self.WatchConflicts = channel.unary_stream(
+                '/corrigenda.conflict.v1.ConflictService/WatchConflicts',
+                request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.WatchConflictsRequest.SerializeToString,
+                response_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.WatchConflictsResponse.FromString,
+                _registered_method=True)
         self.ReviewNow = channel.unary_unary(
                 '/corrigenda.conflict.v1.ConflictService/ReviewNow',
                 request_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.ReviewNowRequest.SerializeToString,
@@ -177,6 +182,17 @@ class ConflictServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def WatchConflicts(self, request, context):
+        """What happens to the team's conflicts and to the caller's questions, the oldest first, as a stream that goes on with
+        what is committed later. It may end at any time, at the latest shortly before the deadline of its call; the next one
+        goes on after the last revision that came, and nothing is missed or repeated. Reads only.
+
+        Reasons: INVALID_FIELD, REVISION_NOT_REPLICATED, and those that every call can have.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ReviewNow(self, request, context):
         """Queues a look at every live conflict of the team for the reviewer process, which applies the same thresholds and
         deadlines as in its nightly run. It can wait for the end.
@@ -246,6 +262,11 @@ def add_ConflictServiceServicer_to_server(servicer, server):
                     servicer.AutoResolve,
                     request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.AutoResolveRequest.FromString,
                     response_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.AutoResolveResponse.SerializeToString,
+            ),
+            'WatchConflicts': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchConflicts,
+                    request_deserializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.WatchConflictsRequest.FromString,
+                    response_serializer=corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.WatchConflictsResponse.SerializeToString,
             ),
             'ReviewNow': grpc.unary_unary_rpc_method_handler(
                     servicer.ReviewNow,
@@ -453,6 +474,33 @@ class ConflictService:
             '/corrigenda.conflict.v1.ConflictService/AutoResolve',
             corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.AutoResolveRequest.SerializeToString,
             corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.AutoResolveResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchConflicts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/corrigenda.conflict.v1.ConflictService/WatchConflicts',
+            corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.WatchConflictsRequest.SerializeToString,
+            corrigenda_dot_conflict_dot_v1_dot_conflict__service__pb2.WatchConflictsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -74,6 +74,13 @@ class ConflictServiceStub:
 
     Reasons: INVALID_FIELD, TOO_LARGE, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every call can have.
     """
+    WatchConflicts: _aio.UnaryStreamMultiCallable[_conflict_service_pb2.WatchConflictsRequest, _conflict_service_pb2.WatchConflictsResponse]
+    """What happens to the team's conflicts and to the caller's questions, the oldest first, as a stream that goes on with
+    what is committed later. It may end at any time, at the latest shortly before the deadline of its call; the next one
+    goes on after the last revision that came, and nothing is missed or repeated. Reads only.
+
+    Reasons: INVALID_FIELD, REVISION_NOT_REPLICATED, and those that every call can have.
+    """
     ReviewNow: _aio.UnaryUnaryMultiCallable[_conflict_service_pb2.ReviewNowRequest, _conflict_service_pb2.ReviewNowResponse]
     """Queues a look at every live conflict of the team for the reviewer process, which applies the same thresholds and
     deadlines as in its nightly run. It can wait for the end.
@@ -196,6 +203,19 @@ class ConflictServiceServicer(metaclass=_abc_1.ABCMeta):
         answered then. A dry run stores nothing.
 
         Reasons: INVALID_FIELD, TOO_LARGE, IDEMPOTENCY_CONFLICT, CONTENTION, and those that every call can have.
+        """
+
+    @_abc_1.abstractmethod
+    def WatchConflicts(
+        self,
+        request: _conflict_service_pb2.WatchConflictsRequest,
+        context: _aio.ServicerContext[_conflict_service_pb2.WatchConflictsRequest, _abc.AsyncIterator[_conflict_service_pb2.WatchConflictsResponse]],
+    ) -> _abc.AsyncIterator[_conflict_service_pb2.WatchConflictsResponse]:
+        """What happens to the team's conflicts and to the caller's questions, the oldest first, as a stream that goes on with
+        what is committed later. It may end at any time, at the latest shortly before the deadline of its call; the next one
+        goes on after the last revision that came, and nothing is missed or repeated. Reads only.
+
+        Reasons: INVALID_FIELD, REVISION_NOT_REPLICATED, and those that every call can have.
         """
 
     @_abc_1.abstractmethod

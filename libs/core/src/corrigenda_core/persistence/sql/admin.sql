@@ -52,6 +52,29 @@ SELECT k.key_id, k.profile_id, k.label, k.key_hash, k.scopes, k.created_at, k.ex
 FROM api_keys AS k
 WHERE k.team_id = %(team_id)s AND k.key_id = %(key_id)s;
 
+-- name: slots_to_scan
+-- purpose: the next slots of a predicate, or of all, behind a place in their order
+-- index: relationships_slot_idx
+-- lock: none
+SELECT r.subject_id, r.predicate, r.scope
+FROM relationships AS r
+WHERE r.team_id = %(team_id)s AND (r.subject_id, r.predicate, r.scope) > (%(subject_id)s::uuid, %(after)s, %(scope)s)
+  AND (%(predicate)s = '' OR r.predicate = %(predicate)s)
+GROUP BY r.subject_id, r.predicate, r.scope
+ORDER BY r.subject_id, r.predicate, r.scope
+LIMIT %(limit)s;
+
+-- name: slot_count
+-- purpose: how many slots of a predicate, or of all, there are
+-- index: relationships_slot_idx
+-- lock: none
+SELECT count(*) AS total
+FROM (
+    SELECT DISTINCT r.subject_id, r.predicate, r.scope
+    FROM relationships AS r
+    WHERE r.team_id = %(team_id)s AND (%(predicate)s = '' OR r.predicate = %(predicate)s)
+) AS slots;
+
 -- name: key_predecessor
 -- purpose: the key that a key replaced
 -- index: api_keys_pkey

@@ -54,7 +54,12 @@ ORDER BY s.sequence;
 SELECT p.support_id, p.statement_id, c.relationship_id, p.fragment_id, p.span_starts, p.span_ends,
        p.adopted_from_fragment_id, p.evidence_from, p.evidence_to, p.evidence_verified, p.recorded_at, d.kind,
        d.authority, f.author_id, f.source_group, f.source_key, f.inherited_labels, f.normal_sha256,
-       f.derived_from_fragment_ids, p.near_duplicate_fragment_ids, f.occurred_at, f.erasure_id IS NOT NULL AS erased
+       f.derived_from_fragment_ids, p.near_duplicate_fragment_ids, f.occurred_at, f.erasure_id IS NOT NULL AS erased,
+       EXISTS (
+           SELECT 1
+           FROM fragment_retirements AS r
+           WHERE r.team_id = p.team_id AND r.fragment_id = p.fragment_id
+       ) AS retired
 FROM statements AS s
 JOIN supports AS p ON p.team_id = s.team_id AND p.statement_id = s.statement_id
 JOIN evidence_fragments AS f ON f.team_id = p.team_id AND f.fragment_id = p.fragment_id

@@ -195,6 +195,7 @@ case_events = team_table(
         "revision",
         serves="events of a case in their order, paged; foreign key to conflict_cases",
     ),
+    index("case_events_revision_idx", "revision", "event_id", serves="events in the order of the commits, watched"),
     key=("event_id",),
     comment="Append-only event of a case.",
 )

@@ -317,5 +317,12 @@ review_items_history = history_of(
         serves="closed items of an owner by age, paged",
         where="status <> 'pending'",
     ),
+    index(
+        "review_items_history_revision_idx",
+        "owner_id",
+        "revision",
+        "item_id",
+        serves="what happens to an owner's items in the order of the commits, watched",
+    ),
     numbered_by="version",
 )
