@@ -231,7 +231,7 @@ class Placing:
             policy=self.facts.policy,
         )
         planned = plan_referred_side(state[target.slot], row, changes, context)
-        before = with_neighbour(state[target.slot], row.slot, replace(changes, relationships=(row,)), joins=True)
+        before = with_neighbour(state[target.slot], row.slot, changes, joining=row)
         return SlotChange(before=before, changes=planned)
 
     def _planned(self, view: SlotView, statement: Statement, supports: Sequence[Support]) -> Changes:

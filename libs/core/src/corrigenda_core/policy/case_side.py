@@ -83,7 +83,7 @@ def plan_referred_side(view: SlotView, row: Relationship, placed: Changes, conte
     Returns:
         New versions of cases, and the placement's outcome as far as they go.
     """
-    after = with_neighbour(view, row.slot, replace(placed, relationships=(row,)), joins=True)
+    after = with_neighbour(view, row.slot, placed, joining=row)
     effects = plan_case_effects(after, context)
     before = {case.conflict_id: case for case in view.cases}
     return Changes(

@@ -13,7 +13,7 @@ from corrigenda_core.domain.evidence import Support, SupportDecision, SupportDec
 from corrigenda_core.domain.ids import ConflictId, RelationshipId, StatementId, SupportId
 from corrigenda_core.domain.items import ItemStatus, ReviewItem
 from corrigenda_core.domain.objects import Slot
-from corrigenda_core.domain.relationships import Statement
+from corrigenda_core.domain.relationships import Relationship, Statement
 from corrigenda_core.domain.slots import SlotView
 from corrigenda_core.policy.own_items import OVERTAKEN
 from corrigenda_core.policy.tiers import is_carried
@@ -50,18 +50,20 @@ def apply_changes(view: SlotView, changes: Changes) -> SlotView:
     )
 
 
-def with_neighbour(view: SlotView, changed: Slot, changes: Changes, *, joins: bool = False) -> SlotView:
+def with_neighbour(view: SlotView, changed: Slot, changes: Changes, *, joining: Relationship | None = None) -> SlotView:
     """A slot as changes of another one leave it: the cases that both know, and the rows that stand beside it.
 
     Args:
         view: the slot.
         changed: the other one.
         changes: what changes there.
-        joins: whether its rows stand beside the slot from now on, because one of them refers to it.
+        joining: its row that stands beside the slot from now on, because it refers to it.
     """
     beside = {row.relationship_id for row in view.rows_beside}
-    rows = [row for row in changes.relationships if row.slot == changed and (joins or row.relationship_id in beside)]
-    beside |= {row.relationship_id for row in rows}
+    rows = [row for row in changes.relationships if row.slot == changed and row.relationship_id in beside]
+    if joining is not None:
+        rows.append(joining)
+        beside.add(joining.relationship_id)
     supports = _switched((*view.supports_beside, *changes.supports), changes.support_decisions)
     known = {case.conflict_id for case in view.cases}
     cases = [case for case in changes.cases if case.conflict_id in known or case.set_key.slot == view.slot]
