@@ -109,7 +109,12 @@ async def test_invariant_12_adoption_adds_no_witness_and_keeps_provenance(
     ) == 1
     untouched = await traced(team["B"], row_of(theirs).relationship_id)
     assert untouched.relationship.version == row_of(theirs).version
-    # Once more changes nothing.
+    assert len(untouched.supports) == 1
+    # The same call again answers the same, another one that nothing is left to change; neither changes anything.
+    adopting = {"passages": quote("production deploys from main"), "expected_version": 1}
+    first = await adopt(team["B"], mine, row_of(theirs), key="once", **adopting)
+    assert first.adoption.outcome == ADOPTED
+    assert await adopt(team["B"], mine, row_of(theirs), key="once", **adopting) == first
     again = await adopt(team["A"], theirs, row_of(mine), passages=quote("production deploys from main"))
     assert again.adoption.outcome == adoption_pb2.ADOPTION_OUTCOME_ADOPTED_BEFORE
     assert again.adoption.relationship.version == adoption.relationship.version
@@ -192,6 +197,10 @@ async def test_what_cannot_be_adopted(new_team: NewTeam, say: Say) -> None:
     other = await adopt(team["A"], theirs, row, passages=quote("Staging is closed."), key="once")
     assert other.adoption.outcome == adoption_pb2.ADOPTION_OUTCOME_NOT_ENTAILED
     assert other.adoption.relationship.version == row.version
+    # A text of another team is none.
+    elsewhere = await say((await new_team(profiles=("B",)))["B"], "main")
+    foreign = await refused(adopt(team["A"], elsewhere, row, passages=passages))
+    assert (foreign.reason, foreign.field) == (Reason.RESOURCE_NOT_FOUND, "fragment_id")
     # The same call again is answered the same; another one under its key is refused.
     assert await adopt(team["A"], theirs, row, passages=quote("Staging is closed."), key="once") == other
     refusal = await refused(adopt(team["A"], theirs, row, passages=passages, key="once"))

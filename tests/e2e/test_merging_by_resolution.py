@@ -215,7 +215,8 @@ async def test_the_other_service_is_called_with_the_callers_key_deadline_and_tra
         assert service.metadata["authorization"] == "Bearer the-callers-key"
         assert service.metadata["x-request-id"] == "request-1"
         assert service.metadata["traceparent"].split("-")[1:3] == [f"{0xABC:032x}", f"{0xDEF:016x}"]
-        assert 0.0 < service.seconds <= 5.0
+        # Rounded up on its way, and by no more than that.
+        assert 0.0 < service.seconds < 6.0
 
 
 async def test_a_service_that_does_not_answer_is_told_as_such() -> None:

@@ -145,6 +145,26 @@ async def test_only_an_offered_entity_is_selected_by_its_owner_at_the_current_ve
     assert (await refused(resolve(theirs)))[0] is Reason.ITEM_NOT_PENDING
 
 
+@pytest.mark.rule("R3.7", "R3.8")
+async def test_a_mention_that_fits_two_entities_of_its_request_is_offered_both(
+    new_team: NewTeam, deploys_from: Request
+) -> None:
+    team = await new_team()
+    request = of_repository(deploys_from(TEXT, "main"), "one")
+    for ref, context in (("second", {"repository": "two"}), ("either", {})):
+        request.proposal.entities.add(ref=ref, name="main", entity_kind="git_branch", identity_context=context)
+    request.proposal.relationships[0].object_ref = "either"
+    waiting = await team["A"].ingest.Remember(request)
+    one, two, either = waiting.placement.entities[1:]
+    assert either.item.reason == "ambiguous_in_request"
+    offered = {candidate.entity_id for candidate in either.item.candidates}
+    assert offered == {one.entity.entity_id, two.entity.entity_id}
+    chosen = decided(waiting, either.item, SELECT_ENTITY, entity_id=two.entity.entity_id)
+    answered = await team["A"].ingest.ResolvePlacement(chosen)
+    (placed,) = answered.placement.relationships
+    assert placed.relationship.object.entity.entity_id == two.entity.entity_id
+
+
 @pytest.mark.rule("R3.8")
 async def test_a_new_entity_needs_evidence_and_gets_an_id_of_the_server(
     new_team: NewTeam, deploys_from: Request
@@ -212,6 +232,24 @@ async def test_a_selected_predicate_verifies_and_places_everything_that_waits_fo
     outcomes = [one.outcome for one in answered.placement.relationships]
     assert outcomes == [placement_pb2.OUTCOME_INSERTED, placement_pb2.OUTCOME_CORROBORATED]
     assert {one.relationship.predicate for one in answered.placement.relationships} == {"ships_from_branch"}
+
+
+@pytest.mark.rule("R3.5")
+async def test_the_phrase_means_the_selected_predicate_here_and_is_asked_about_elsewhere(
+    new_team: NewTeam, deploys_from: Request
+) -> None:
+    team = await new_team()
+    waiting = await asked_about_phrase(team, deploys_from)
+    item = waiting.placement.relationships[0].item
+    answered = await team["A"].ingest.ResolvePlacement(
+        decided(waiting, item, SELECT_PREDICATE, predicate="deploys_from")
+    )
+    (placed,) = answered.placement.relationships
+    assert placed.outcome == placement_pb2.OUTCOME_INSERTED
+    assert placed.relationship.predicate == "deploys_from"
+    again = await asked_about_phrase(team, deploys_from, "our checklist confirms: production ships from main")
+    assert again.placement.relationships[0].outcome == placement_pb2.OUTCOME_NEEDS_REVIEW
+    assert again.placement.relationships[0].item.item_id != item.item_id
 
 
 @pytest.mark.rule("R3.5")

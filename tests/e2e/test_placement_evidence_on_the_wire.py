@@ -159,13 +159,15 @@ def in_json(asked: str, **ids: str) -> dict[str, Any]:
     return arguments
 
 
-def mark(context: dict[str, str], said: str) -> ingest_service_pb2.RememberRequest:
+def mark(name: str, said: str, *aliases: str, **context: str) -> ingest_service_pb2.RememberRequest:
     return ingest_service_pb2.RememberRequest(
         idempotency_key=uuid.uuid4().hex,
         evidence=[text(said)],
         proposal=submission_pb2.Proposal(
             entities=[
-                submission_pb2.ProposedEntity(ref="mark", name="Mark", entity_kind="person", identity_context=context),
+                submission_pb2.ProposedEntity(
+                    ref="mark", name=name, entity_kind="person", aliases=aliases, identity_context=context
+                ),
                 submission_pb2.ProposedEntity(ref="tool", name="buildkit", entity_kind="tool"),
             ],
             relationships=[
@@ -197,18 +199,18 @@ async def test_an_agent_selects_an_entity_in_json(new_team: NewTeam) -> None:
         )
     )
     a = team["A"].ingest
-    maintainer = await a.Remember(mark({"role": "maintainer"}, "Mark maintains buildkit"))
+    maintainer = await a.Remember(mark("Mark Huang", "Mark Huang maintains buildkit", "Mark", role="maintainer"))
     huang = maintainer.placement.entities[0].entity.entity_id
-    other = await a.Remember(mark({"role": "writer"}, "we heard: Mark maintains buildkit"))
-    item = other.placement.entities[0].item
+    other = await a.Remember(mark("Mark Lee", "Mark Lee maintains buildkit", "Mark", role="writer"))
     confirming = decided(
         other.placement.ingest_id,
-        item.item_id,
+        other.placement.entities[0].item.item_id,
         placement_pb2.PLACEMENT_ACTION_CONFIRM_NEW_ENTITY,
-        evidence=[text("this Mark writes the documentation")],
+        evidence=[text("Mark Lee writes the documentation")],
     )
-    await a.ResolvePlacement(confirming)
-    waiting = await a.Remember(mark({}, "our checklist confirms: Mark maintains buildkit"))
+    confirmed = await a.ResolvePlacement(confirming)
+    assert confirmed.placement.relationships[0].outcome == placement_pb2.OUTCOME_INSERTED
+    waiting = await a.Remember(mark("Mark", "our checklist confirms: Mark maintains buildkit"))
     asked = waiting.placement.entities[0].item
     assert asked.candidates_total == 2
     arguments = in_json(

@@ -229,6 +229,17 @@ async def test_the_registry_is_listed_page_by_page_in_the_order_of_registration(
     assert refusal.reason is Reason.PAGE_TOKEN_MISMATCH
 
 
+async def test_a_repeated_registration_answers_what_the_first_did(new_team: NewTeam) -> None:
+    team = await new_team(profiles=())
+    request = admin_service_pb2.RegisterSourceRequest(
+        idempotency_key="once", definition=source_pb2.SourceDefinition(source_group="crm")
+    )
+    first = await team.admin.admin.RegisterSource(request)
+    assert await team.admin.admin.RegisterSource(request) == first
+    request.definition.record = True
+    assert (await refused(team.admin.admin.RegisterSource(request))).reason is Reason.IDEMPOTENCY_CONFLICT
+
+
 async def test_only_an_administrator_registers(new_team: NewTeam) -> None:
     team = await new_team(profiles=("A",))
     request = admin_service_pb2.RegisterSourceRequest(

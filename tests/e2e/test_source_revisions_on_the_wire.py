@@ -1,5 +1,6 @@
 """Source revisions over the wire: what a source no longer says loses its effect for everybody, in the same commit."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -8,7 +9,7 @@ import psycopg
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2, source_pb2
 from corrigenda.conflict.v1 import conflict_service_pb2
-from corrigenda.ingest.v1 import placement_pb2, submission_pb2
+from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import relationship_pb2
 from corrigenda_cli.stack import Stack
@@ -246,3 +247,41 @@ async def test_a_source_moves_on_once_in_a_call(new_team: NewTeam, deploys_from:
     # Two pages of one revision go together.
     request.evidence[1].MergeFrom(submission_pb2.EvidenceItem(**revision("r2", "r1")))
     assert (await team["A"].ingest.Remember(request)).placement.retired_fragments == 1
+
+
+@pytest.mark.rule("R2.5", "R10.1", "R10.2")
+async def test_a_preflight_tells_what_a_source_would_leave_behind_and_stores_nothing(
+    new_team: NewTeam, deploys_from: Request, say: Say
+) -> None:
+    team = await new_team()
+    await say(team["A"], "main", **revision("r1"))
+    request = deploys_from("production deploys from trunk", "trunk")
+    request.evidence[0].MergeFrom(submission_pb2.EvidenceItem(**revision("r2", "r1")))
+    foreseen = await team["A"].ingest.PreflightRemember(
+        ingest_service_pb2.PreflightRememberRequest(evidence=request.evidence, proposal=request.proposal)
+    )
+    assert (foreseen.placement.retired_fragments, foreseen.placement.changed_relationships) == (1, 1)
+    assert await recalled(team["A"]) == {"main"}
+    placed = (await team["A"].ingest.Remember(request)).placement
+    assert list(placed.sources) == list(foreseen.placement.sources)
+    assert (placed.retired_fragments, placed.changed_relationships) == (1, 1)
+    request.evidence[0].MergeFrom(submission_pb2.EvidenceItem(**revision("r3", "r1")))
+    stale = await refused(
+        team["A"].ingest.PreflightRemember(
+            ingest_service_pb2.PreflightRememberRequest(evidence=request.evidence, proposal=request.proposal)
+        )
+    )
+    assert stale.reason is Reason.SOURCE_REVISION_STALE
+
+
+@pytest.mark.rule("R2.5")
+async def test_of_many_who_move_a_source_on_at_once_one_does(new_team: NewTeam, say: Say) -> None:
+    team = await new_team(profiles=("A",))
+    await say(team["A"], "main", **revision("r1"))
+    calls = [say(team["A"], f"branch{n}", **revision(f"r2 by {n}", "r1")) for n in range(8)]
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    moved = [one for one in results if isinstance(one, placement_pb2.Placement)]
+    stale = [refusal_of(one) for one in results if isinstance(one, grpc.aio.AioRpcError)]
+    assert len(moved) == 1
+    assert [one.reason for one in stale if one is not None] == [Reason.SOURCE_REVISION_STALE] * 7
+    assert await recalled(team["A"]) == {row_of(moved[0]).object.entity.name}

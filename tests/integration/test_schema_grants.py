@@ -34,7 +34,7 @@ EVERY_SERVICE = {"alembic_version", "team_clock", "teams"}
 SELECT = {
     "corrigenda_ingest": EVERY_SERVICE
     | KNOWLEDGE
-    | named("alerts api_keys erased_texts erasures evidence_occurrences idempotency_records ingests text_bands"),
+    | named("alerts api_keys evidence_occurrences idempotency_records ingests text_bands"),
     "corrigenda_conflict": EVERY_SERVICE | KNOWLEDGE | {"alerts", "idempotency_records", "review_runs"},
     "corrigenda_reviewer": EVERY_SERVICE
     | named(
@@ -354,3 +354,30 @@ def test_a_placement_cannot_say_how_a_case_ended(sample: SampleTeam, column: str
     for role in ("corrigenda_ingest", "corrigenda_conflict", "corrigenda_recall"):
         statement = f"UPDATE conflict_cases SET {column} = {column}"
         assert sqlstate_of(sample, role, statement) == errors.InsufficientPrivilege.sqlstate
+
+
+@pytest.mark.rule("R5.3", "R4.6")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO evidence_fragments DEFAULT VALUES",
+        "INSERT INTO observations DEFAULT VALUES",
+        "INSERT INTO verification_events DEFAULT VALUES",
+        "INSERT INTO statements DEFAULT VALUES",
+        "INSERT INTO supports DEFAULT VALUES",
+        "INSERT INTO entities DEFAULT VALUES",
+        "INSERT INTO predicates DEFAULT VALUES",
+        "INSERT INTO case_evaluations DEFAULT VALUES",
+        "UPDATE relationships SET owner_id = owner_id",
+        "UPDATE relationships SET object_key = object_key",
+        "UPDATE relationships SET subject_id = subject_id",
+        "UPDATE review_items SET owner_id = owner_id",
+        "UPDATE conflict_cases SET review_due_at = review_due_at",
+        "DELETE FROM relationships",
+        "DELETE FROM decisions",
+    ],
+)
+def test_the_conflict_service_writes_what_a_decision_writes_and_nothing_else(
+    sample: SampleTeam, statement: str
+) -> None:
+    assert sqlstate_of(sample, "corrigenda_conflict", statement) == errors.InsufficientPrivilege.sqlstate

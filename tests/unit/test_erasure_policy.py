@@ -11,6 +11,7 @@ from corrigenda_core.domain.evidence import SupportDecisionKind
 from corrigenda_core.domain.ids import (
     ConflictId,
     DecisionId,
+    EntityId,
     FragmentId,
     ItemId,
     PositionId,
@@ -180,6 +181,18 @@ def test_every_word_of_a_slot_becomes_the_same_tombstone() -> None:
     assert {(one.scope, one.object_key) for one in keys} == {("gone", key)}
     assert {p.key for case in (*after.cases, *after.resolved_cases) for p in case.positions} == {key}
     assert apply_erased_words(view, ErasedWords(values={}, displays={})) == view
+
+
+def test_entities_and_decisions_that_hold_no_words_stay_what_they_are() -> None:
+    slot = OwnerSlot(predicate())
+    slot.place("x 1 Jan")
+    slot.retract("s0")
+    entity = EntityObject(entity_id=EntityId("main"))
+    rows = tuple(replace(row, object=entity) for row in slot.view.rows)
+    view = replace(slot.view, rows=rows)
+    after = apply_erased_words(view, ErasedWords(values={X.key: STONE}, displays={}))
+    assert [row.object for row in after.rows] == [entity]
+    assert after.decisions == view.decisions != ()
 
 
 def test_an_erased_text_supports_nothing_and_the_slot_folds_without_it() -> None:

@@ -20,11 +20,11 @@ from corrigenda_core.persistence.decision_store import SlotState
 from corrigenda_core.persistence.past_decisions import record_of
 from corrigenda_core.policy.view_changes import apply_changes
 from corrigenda_core.rpc.decision_messages import (
-    CHANGES_SHOWN,
     OwnerNames,
     change_messages,
     decision_message,
     effects_message,
+    with_conflicts,
 )
 from corrigenda_core.rpc.enums import DECISION_KIND
 from corrigenda_core.rpc.relationship_messages import Names
@@ -68,11 +68,9 @@ def merge_response(team_id: TeamId, reading: MergeReading) -> messages.ResolveCo
     moment = Moment(revision=row["revision"], at=row["recorded_at"])
     return messages.ResolveConflictResponse(
         decision=decision_message(record_of(row), moment, reading.owner_names),
-        effects=decision_pb2.DecisionEffects(
-            changes=shown,
-            changes_total=total,
-            changes_truncated=total > len(shown),
-            conflict_ids=reading.conflict_ids[:CHANGES_SHOWN],
+        effects=with_conflicts(
+            decision_pb2.DecisionEffects(changes=shown, changes_total=total, changes_truncated=total > len(shown)),
+            reading.conflict_ids,
         ),
         item=ConflictMessages(team_id, ConflictReading(cases={}, items={}, names=names)).item(reading.item),
         revision=moment.revision,
@@ -88,6 +86,8 @@ def revert_response(team_id: TeamId, decided: Decided) -> messages.RevertResolut
         decision=decision_message(record, moment, state.owner_names),
         effects=effects_message(state.view, changes, state.names, state.owner_names),
         items=[item_message(team_id, decided, item) for item in own[:ITEMS_SHOWN]],
+        items_total=len(own),
+        items_truncated=len(own) > ITEMS_SHOWN,
         revision=moment.revision,
     )
 

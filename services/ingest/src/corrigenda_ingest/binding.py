@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from corrigenda_core.domain.entities import Mention
+from corrigenda_core.domain.entities import Mention, MentionRef
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import EntityId, IdRange, IngestId, ItemId, ProfileId
 from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
@@ -14,7 +15,13 @@ from corrigenda_core.domain.submissions import EntityRef, ProposedEntity, Propos
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
 from corrigenda_core.persistence.question_store import kept_mentions
-from corrigenda_core.policy.identity import IdentityQuestion, NewEntity, ReusedEntity, decide_identities
+from corrigenda_core.policy.identity import (
+    IdentityDecision,
+    IdentityQuestion,
+    NewEntity,
+    ReusedEntity,
+    decide_identities,
+)
 from corrigenda_core.policy.normalisation import decide_value
 
 from corrigenda_ingest.submission import BoundRelationship, EntityAnswer, PreparedRelationship, PreparedSubmission
@@ -37,15 +44,36 @@ def bound_entities(
     mentions = {mention.ref: mention for mention in prepared.mentions}
     written = {entity.ref: entity.name for entity in prepared.given.entities}
     answers: dict[str, EntityAnswer] = {}
-    for number, decision in enumerate(decide_identities(prepared.mentions, facts.entities)):
+    decisions = decide_identities(prepared.mentions, facts.entities)
+    meant = dict(_meant(decisions, ids))
+    for number, decision in enumerate(decisions):
         new_id = ids.nth(number)
         item = None
         if isinstance(decision, IdentityQuestion):
+            decision = _offering(decision, meant)
             asked = [one for one in prepared.given.entities if one.ref in decision.refs]
             item = _question(decision, asked, ItemId(new_id), owner_id=owner_id, ingest_id=ingest_id, at=at)
         for ref in decision.refs:
             answers[ref] = _answer(mentions[ref], written[ref], decision, facts, EntityId(new_id), item)
     return tuple(answers[mention.ref] for mention in prepared.mentions)
+
+
+def _meant(decisions: Sequence[IdentityDecision], ids: IdRange) -> Iterator[tuple[MentionRef, EntityId]]:
+    """The entity of every mention that is not asked about; new ones are there once the submission is."""
+    for number, decision in enumerate(decisions):
+        match decision:
+            case NewEntity(refs=refs):
+                yield from ((ref, EntityId(ids.nth(number))) for ref in refs)
+            case ReusedEntity(refs=refs, entity_id=entity_id):
+                yield from ((ref, entity_id) for ref in refs)
+            case IdentityQuestion():
+                pass
+
+
+def _offering(question: IdentityQuestion, meant: Mapping[MentionRef, EntityId]) -> IdentityQuestion:
+    """The question with the entities of the same request on offer that the mention may mean."""
+    beside = {meant[ref] for ref in question.candidate_refs if ref in meant}
+    return replace(question, candidates=tuple(sorted({*question.candidates, *beside})))
 
 
 def _answer(

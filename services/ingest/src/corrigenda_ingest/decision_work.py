@@ -154,7 +154,13 @@ class DecisionWork:
         if not isinstance(base, DecisionPlanner) or base.waiting is None:
             return VerificationRequest(evidence=(), proposals=())
         waiting = base.waiting
-        return verification_request(waiting.prepared, waiting.entities, waiting.bound(base.facts), base.facts)
+        return verification_request(
+            waiting.prepared,
+            waiting.entities,
+            waiting.as_said(base.facts),
+            base.facts,
+            told=[one.normal_text for one in self.prepared.evidence],
+        )
 
     def bands(self, question: Question) -> frozenset[int]:
         """What near duplicates of all texts that can be placed are looked for by."""

@@ -28,13 +28,20 @@ def verification_request(
     entities: Sequence[EntityAnswer],
     bound: Sequence[BoundRelationship],
     facts: SubmissionFacts,
+    *,
+    told: Sequence[str] = (),
 ) -> VerificationRequest:
     """The one request of a submission; ``entities`` are its mentions in their order, bound.
+
+    ``told`` are texts in normal form that came later, with a decision which says who is meant: the verifier does not
+    see them, and they too may tell that two names are one entity's.
 
     Proposals of another modality stay observations, those with an unknown predicate or quarantined text wait: none of
     them is verified.
     """
-    mentions = {answer.ref: _mentioned(number, entities, facts, prepared) for number, answer in enumerate(entities)}
+    mentions = {
+        answer.ref: _mentioned(number, entities, facts, prepared, told) for number, answer in enumerate(entities)
+    }
     return VerificationRequest(
         evidence=tuple(
             EvidenceText(content=item.given.content, occurred_at=item.given.occurred_at) for item in prepared.evidence
@@ -85,7 +92,11 @@ def _object(bound: BoundRelationship, mentions: Mapping[str, MentionedEntity]) -
 
 
 def _mentioned(
-    number: int, entities: Sequence[EntityAnswer], facts: SubmissionFacts, prepared: PreparedSubmission
+    number: int,
+    entities: Sequence[EntityAnswer],
+    facts: SubmissionFacts,
+    prepared: PreparedSubmission,
+    told: Sequence[str],
 ) -> MentionedEntity:
     mention, given, answer = prepared.mentions[number], prepared.given.entities[number], entities[number]
     stored = next((one for one in facts.entities if one.entity_id == answer.entity_id), None)
@@ -97,7 +108,9 @@ def _mentioned(
     team_names = frozenset({prepared.mentions[creating].name}) if stored is None else stored.team_names
     return MentionedEntity(
         names=decide_evident_names(
-            (given.name, *given.aliases), team_names=team_names, texts=[one.normal_text for one in prepared.evidence]
+            (given.name, *given.aliases),
+            team_names=team_names,
+            texts=[*(one.normal_text for one in prepared.evidence), *told],
         ),
         kind=given.kind,
         known_entity_id=given.known_entity_id,

@@ -62,6 +62,23 @@ class Waiting:
             ) from refusal
         return tuple(replace(one, prepared=replace(one.prepared, field="placement_item_id")) for one in bound)
 
+    def as_said(self, facts: SubmissionFacts) -> tuple[BoundRelationship, ...]:
+        """The same for the verifier: whoever decides that a phrase means a predicate has the text read with it.
+
+        The phrase means it here and nowhere else; only an administrator gives a predicate another word.
+        """
+        return tuple(
+            _in_the_words_of(one, observation.phrase)
+            for one, observation in zip(self.bound(facts), self.observations, strict=True)
+        )
+
+
+def _in_the_words_of(bound: BoundRelationship, phrase: str) -> BoundRelationship:
+    predicate = bound.predicate
+    if predicate is None:
+        return bound
+    return replace(bound, predicate=replace(predicate, aliases=(*predicate.aliases, phrase)))
+
 
 def waiting_submission(
     observations: Sequence[DecidedObservation],

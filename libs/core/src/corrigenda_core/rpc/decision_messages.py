@@ -28,6 +28,7 @@ OwnerNames = Mapping[ProfileId, str]
 def decision_message(record: DecisionRecord, moment: Moment, owner_names: OwnerNames) -> decision_pb2.Decision:
     """A decision of the revision at ``moment``."""
     profile_id = record.actor.profile_id
+    lost = [value for name, value in record.details if name == LOST_END]
     return decision_pb2.Decision(
         decision_id=record.decision_id,
         kind=DECISION_KIND.to_wire(record.kind),
@@ -42,7 +43,9 @@ def decision_message(record: DecisionRecord, moment: Moment, owner_names: OwnerN
         evidence_fragment_ids=[value for name, value in record.details if name == EVIDENCE],
         revision=moment.revision,
         recorded_at=timestamp_of(moment.at),
-        lost_ends=[_lost_end(value) for name, value in record.details if name == LOST_END][:CHANGES_SHOWN],
+        lost_ends=[_lost_end(value) for value in lost[:CHANGES_SHOWN]],
+        lost_ends_total=len(lost),
+        lost_ends_truncated=len(lost) > CHANGES_SHOWN,
     )
 
 
@@ -62,13 +65,26 @@ def effects_message(
         for item in changes.items
         if item.kind is ItemKind.WINNER_WITHDRAWN and item.status is ItemStatus.PENDING
     }
-    return decision_pb2.DecisionEffects(
-        changes=shown,
-        changes_total=total,
-        changes_truncated=total > len(shown),
-        conflict_ids=sorted(case.conflict_id for case in changes.cases)[:CHANGES_SHOWN],
-        asked_profiles=[_profile(one, owner_names) for one in sorted(asked)[:CHANGES_SHOWN]],
+    asked_names = [_profile(one, owner_names) for one in sorted(asked)]
+    return with_conflicts(
+        decision_pb2.DecisionEffects(
+            changes=shown,
+            changes_total=total,
+            changes_truncated=total > len(shown),
+            asked_profiles=asked_names[:CHANGES_SHOWN],
+            asked_profiles_total=len(asked_names),
+            asked_profiles_truncated=len(asked_names) > CHANGES_SHOWN,
+        ),
+        sorted(case.conflict_id for case in changes.cases),
     )
+
+
+def with_conflicts(effects: decision_pb2.DecisionEffects, conflict_ids: Sequence[str]) -> decision_pb2.DecisionEffects:
+    """Effects with the team conflicts that were opened or changed, as many as are shown."""
+    effects.conflict_ids.extend(conflict_ids[:CHANGES_SHOWN])
+    effects.conflict_ids_total = len(conflict_ids)
+    effects.conflict_ids_truncated = len(conflict_ids) > CHANGES_SHOWN
+    return effects
 
 
 def change_messages(

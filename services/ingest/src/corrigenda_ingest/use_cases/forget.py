@@ -125,6 +125,8 @@ def _plan(state: SlotState, context: PlanContext, forgetting: Forgetting, proven
 def _response(decided: Sequence[Decided], stored: StoredEvidence) -> ingest_service_pb2.ForgetResponse:
     return ingest_service_pb2.ForgetResponse(
         forgotten=[_forgotten(one) for one in decided[:FORGOTTEN_SHOWN]],
+        forgotten_total=len(decided),
+        forgotten_truncated=len(decided) > FORGOTTEN_SHOWN,
         ingest_id=stored.ingest_id,
         fragments=stored.fragments,
         revision=decided[-1].moment.revision,

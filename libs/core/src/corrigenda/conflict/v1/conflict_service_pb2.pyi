@@ -645,8 +645,14 @@ class RevertResolutionResponse(_message.Message):
     EFFECTS_FIELD_NUMBER: _builtins.int
     ITEMS_FIELD_NUMBER: _builtins.int
     REVISION_FIELD_NUMBER: _builtins.int
+    ITEMS_TOTAL_FIELD_NUMBER: _builtins.int
+    ITEMS_TRUNCATED_FIELD_NUMBER: _builtins.int
     revision: _builtins.int
     """The commit that recorded it."""
+    items_total: _builtins.int
+    """Number of such items."""
+    items_truncated: _builtins.bool
+    """Whether `items` leaves some out."""
     @_builtins.property
     def decision(self) -> _decision_pb2.Decision:
         """The undo, as a decision of its own."""
@@ -666,10 +672,12 @@ class RevertResolutionResponse(_message.Message):
         effects: _decision_pb2.DecisionEffects | None = ...,
         items: _abc.Iterable[_review_item_pb2.ReviewItem] | None = ...,
         revision: _builtins.int = ...,
+        items_total: _builtins.int = ...,
+        items_truncated: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "effects", b"effects"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "effects", b"effects", "items", b"items", "revision", b"revision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "effects", b"effects", "items", b"items", "items_total", b"items_total", "items_truncated", b"items_truncated", "revision", b"revision"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -789,10 +789,16 @@ class ForgetResponse(_message.Message):
     INGEST_ID_FIELD_NUMBER: _builtins.int
     FRAGMENTS_FIELD_NUMBER: _builtins.int
     REVISION_FIELD_NUMBER: _builtins.int
+    FORGOTTEN_TOTAL_FIELD_NUMBER: _builtins.int
+    FORGOTTEN_TRUNCATED_FIELD_NUMBER: _builtins.int
     ingest_id: _builtins.str
     """UUID of the submission that the evidence became. Empty: none was given."""
     revision: _builtins.int
-    """The commit that recorded it."""
+    """The last commit that recorded it."""
+    forgotten_total: _builtins.int
+    """Number of decisions."""
+    forgotten_truncated: _builtins.bool
+    """Whether `forgotten` leaves some out."""
     @_builtins.property
     def forgotten(self) -> _containers.RepeatedCompositeFieldContainer[_forgetting_pb2.Forgotten]:
         """One decision for a relationship; for a text one for each subject and predicate that it spoke of, at most 50."""
@@ -808,10 +814,12 @@ class ForgetResponse(_message.Message):
         ingest_id: _builtins.str = ...,
         fragments: _abc.Iterable[_placement_pb2.FragmentPlacement] | None = ...,
         revision: _builtins.int = ...,
+        forgotten_total: _builtins.int = ...,
+        forgotten_truncated: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["forgotten", b"forgotten", "fragments", b"fragments", "ingest_id", b"ingest_id", "revision", b"revision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["forgotten", b"forgotten", "forgotten_total", b"forgotten_total", "forgotten_truncated", b"forgotten_truncated", "fragments", b"fragments", "ingest_id", b"ingest_id", "revision", b"revision"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

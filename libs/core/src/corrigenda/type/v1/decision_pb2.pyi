@@ -147,6 +147,8 @@ class Decision(_message.Message):
     REVISION_FIELD_NUMBER: _builtins.int
     RECORDED_AT_FIELD_NUMBER: _builtins.int
     LOST_ENDS_FIELD_NUMBER: _builtins.int
+    LOST_ENDS_TOTAL_FIELD_NUMBER: _builtins.int
+    LOST_ENDS_TRUNCATED_FIELD_NUMBER: _builtins.int
     decision_id: _builtins.str
     """UUID of the decision; `RevertResolution` names it."""
     kind: Global___DecisionKind.ValueType
@@ -161,6 +163,10 @@ class Decision(_message.Message):
     """Why, in the words of who decided. Empty: not said."""
     revision: _builtins.int
     """The commit that recorded it."""
+    lost_ends_total: _builtins.int
+    """Number of such ends."""
+    lost_ends_truncated: _builtins.bool
+    """Whether `lost_ends` leaves some out."""
     @_builtins.property
     def actor(self) -> _actor_pb2.Actor:
         """Who decided."""
@@ -191,10 +197,12 @@ class Decision(_message.Message):
         revision: _builtins.int = ...,
         recorded_at: _timestamp_pb2.Timestamp | None = ...,
         lost_ends: _abc.Iterable[Global___LostEnd] | None = ...,
+        lost_ends_total: _builtins.int = ...,
+        lost_ends_truncated: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "recorded_at", b"recorded_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "decision_id", b"decision_id", "evidence_fragment_ids", b"evidence_fragment_ids", "item_id", b"item_id", "kept_relationship_id", b"kept_relationship_id", "kind", b"kind", "lost_ends", b"lost_ends", "reason", b"reason", "recorded_at", b"recorded_at", "reverts_decision_id", b"reverts_decision_id", "revision", b"revision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "decision_id", b"decision_id", "evidence_fragment_ids", b"evidence_fragment_ids", "item_id", b"item_id", "kept_relationship_id", b"kept_relationship_id", "kind", b"kind", "lost_ends", b"lost_ends", "lost_ends_total", b"lost_ends_total", "lost_ends_truncated", b"lost_ends_truncated", "reason", b"reason", "recorded_at", b"recorded_at", "reverts_decision_id", b"reverts_decision_id", "revision", b"revision"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -275,10 +283,22 @@ class DecisionEffects(_message.Message):
     CHANGES_TRUNCATED_FIELD_NUMBER: _builtins.int
     CONFLICT_IDS_FIELD_NUMBER: _builtins.int
     ASKED_PROFILES_FIELD_NUMBER: _builtins.int
+    CONFLICT_IDS_TOTAL_FIELD_NUMBER: _builtins.int
+    CONFLICT_IDS_TRUNCATED_FIELD_NUMBER: _builtins.int
+    ASKED_PROFILES_TOTAL_FIELD_NUMBER: _builtins.int
+    ASKED_PROFILES_TRUNCATED_FIELD_NUMBER: _builtins.int
     changes_total: _builtins.int
     """Number of such relationships."""
     changes_truncated: _builtins.bool
     """Whether `changes` leaves some out."""
+    conflict_ids_total: _builtins.int
+    """Number of such conflicts."""
+    conflict_ids_truncated: _builtins.bool
+    """Whether `conflict_ids` leaves some out."""
+    asked_profiles_total: _builtins.int
+    """Number of such profiles."""
+    asked_profiles_truncated: _builtins.bool
+    """Whether `asked_profiles` leaves some out."""
     @_builtins.property
     def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___RelationshipChange]:
         """The relationships that it changed, by id, at most 50."""
@@ -299,10 +319,14 @@ class DecisionEffects(_message.Message):
         changes_truncated: _builtins.bool = ...,
         conflict_ids: _abc.Iterable[_builtins.str] | None = ...,
         asked_profiles: _abc.Iterable[_actor_pb2.ProfileSummary] | None = ...,
+        conflict_ids_total: _builtins.int = ...,
+        conflict_ids_truncated: _builtins.bool = ...,
+        asked_profiles_total: _builtins.int = ...,
+        asked_profiles_truncated: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["asked_profiles", b"asked_profiles", "changes", b"changes", "changes_total", b"changes_total", "changes_truncated", b"changes_truncated", "conflict_ids", b"conflict_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["asked_profiles", b"asked_profiles", "asked_profiles_total", b"asked_profiles_total", "asked_profiles_truncated", b"asked_profiles_truncated", "changes", b"changes", "changes_total", b"changes_total", "changes_truncated", b"changes_truncated", "conflict_ids", b"conflict_ids", "conflict_ids_total", b"conflict_ids_total", "conflict_ids_truncated", b"conflict_ids_truncated"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
