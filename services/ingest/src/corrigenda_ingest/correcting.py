@@ -19,6 +19,7 @@ from corrigenda_ingest.deciding import DecisionPlanner, PlannedDecision
 from corrigenda_ingest.phrase_questions import without_observations
 from corrigenda_ingest.planning import SubmissionPlanner
 from corrigenda_ingest.question import Question, binding_of
+from corrigenda_ingest.slot_look import referred_slots
 from corrigenda_ingest.submission import BoundRelationship, PlannedRevision, PreparedSubmission
 
 _CORRECTABLE = LIVING_STATUSES | {Status.NEEDS_REVIEW}
@@ -72,7 +73,9 @@ class CorrectionPlanner:
     @property
     def slots(self) -> frozenset[Slot]:
         """The slots that the plan has to see."""
-        return frozenset(one.slot for one in self.placing.bound() if one.slot is not None)
+        bound = self.placing.bound()
+        spoken = frozenset(one.slot for one in bound if one.slot is not None)
+        return spoken.union(referred_slots(bound, self.placing.facts))
 
     def planned(
         self, views: Mapping[Slot, SlotView], texts: Mapping[Slot, Sequence[tuple[FragmentId, str]]]

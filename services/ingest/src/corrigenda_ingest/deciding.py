@@ -25,14 +25,15 @@ from corrigenda_core.persistence.ingest_store import SubmissionFacts
 from corrigenda_core.persistence.question_store import DecidedObservation
 from corrigenda_core.persistence.team_clock import ClockReading
 from corrigenda_core.policy.placement_actions import PROPOSED_PREDICATE, plan_answered_items
-from corrigenda_core.policy.view_changes import apply_changes
 from corrigenda_core.ports.providers import VerifierAnswer
 
 from corrigenda_ingest.fragment_plan import FragmentPlanner
 from corrigenda_ingest.outside import Verification
 from corrigenda_ingest.phrase_questions import proposed_question
 from corrigenda_ingest.placing import Placing
+from corrigenda_ingest.planning import apply_to
 from corrigenda_ingest.question import PLACING, Question, binding_of, rebound
+from corrigenda_ingest.slot_look import referred_slots
 from corrigenda_ingest.source_plan import SourcePlan
 from corrigenda_ingest.submission import (
     BoundRelationship,
@@ -98,7 +99,8 @@ class DecisionPlanner:
     def slots(self) -> frozenset[Slot]:
         """The slots that the plan has to see."""
         bound = self.waiting.bound(self.facts) if self.waiting is not None else ()
-        return frozenset(one.slot for one in bound if one.slot is not None)
+        spoken = frozenset(one.slot for one in bound if one.slot is not None)
+        return spoken.union(referred_slots(bound, self.facts))
 
     def planned(
         self, views: Mapping[Slot, SlotView], texts: Mapping[Slot, Sequence[tuple[FragmentId, str]]]
@@ -306,7 +308,7 @@ class DecisionPlanner:
             revisions.append(replace(revision, verdicts=later_verdicts(placing, observation.observation_id, waiting)))
             answers.append(_answer(answer, observation, waiting))
             if revision.before is not None:
-                state[revision.before.slot] = apply_changes(revision.before, revision.changes)
+                apply_to(state, revision)
         return revisions, answers
 
     def _left(self) -> list[RelationshipAnswer]:

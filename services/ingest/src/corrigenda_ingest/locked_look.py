@@ -19,12 +19,11 @@ from corrigenda_core.persistence.ingest_store import SubmissionFacts
 from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.slot_store import CaseRowVersions
 from corrigenda_core.persistence.team_clock import ClockReading
-from corrigenda_core.policy.view_changes import apply_changes
 
 from corrigenda_ingest.computing import SLOT_AS_CODE_POINTS, computed
 from corrigenda_ingest.outside import FoundOutside
-from corrigenda_ingest.planning import SubmissionPlanner
-from corrigenda_ingest.slot_look import SlotLook, fact_queries, looks_of, spoken_in
+from corrigenda_ingest.planning import SubmissionPlanner, apply_to
+from corrigenda_ingest.slot_look import SlotLook, fact_queries, looks_of, referred_slots, spoken_in
 from corrigenda_ingest.submission import BoundRelationship, PlannedSubmission
 from corrigenda_ingest.submission_ids import plan_ids_of
 from corrigenda_ingest.touched_slots import load_slots
@@ -66,14 +65,15 @@ class SeenState:
         views = {slot: self.views.get(slot) or _empty_view(slot, bound) for slot in slots}
         # A source that moves on changes slots that the submission does not speak in.
         views |= {slot: self.views[slot] for slot in self.facts.touched if slot not in views}
+        # A reference to another slot's relationship opens a case there.
+        views |= {slot: self.views[slot] for slot in referred_slots(bound, self.facts) if slot not in views}
         texts = {slot: self.texts.get(slot, []) for slot in slots}
         compared = sum(len(text) for of_slot in texts.values() for _, text in of_slot)
         compared += SLOT_AS_CODE_POINTS * len(self.facts.touched)
         planned = await computed(compared, lambda: planner.planned(views, texts))
-        for revision in planned.revisions:
-            for change in revision.slot_changes:
-                views[change.before.slot] = apply_changes(change.before, change.changes)
         self.views.update(views)
+        for revision in planned.revisions:
+            apply_to(self.views, revision)
         self.facts = _with_questions(self.facts, planned)
         said = [
             (fragment.fragment_id, outside.prepared.evidence[fragment.index].given.content)
@@ -91,7 +91,11 @@ class LockedLook:
         self._caller = caller
         self._outsides = outsides
         self._facts = fact_queries(caller, [one.prepared for one in outsides])
-        spoken = [one for outside in outsides for one in spoken_in(outside.prepared, outside.entities, outside.bound)]
+        spoken = [
+            one
+            for outside in outsides
+            for one in spoken_in(outside.prepared, outside.entities, outside.bound, outside.facts)
+        ]
         self._guessed = looks_of(caller.team_id, spoken)
 
     def queries(self) -> list[Query]:
@@ -123,7 +127,7 @@ class LockedLook:
         """The slots that a submission speaks in by these facts; one that is refused by them speaks in none."""
         planner = _planner(self._caller, outside, facts, sight.reading)
         try:
-            return spoken_in(outside.prepared, planner.entities(), planner.bound())
+            return spoken_in(outside.prepared, planner.entities(), planner.bound(), facts)
         except Refusal:
             return []
 

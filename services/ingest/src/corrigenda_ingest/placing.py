@@ -38,6 +38,7 @@ from corrigenda_core.domain.time import Moment, Side
 from corrigenda_core.domain.verification import Modality, VerificationVerdict
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
 from corrigenda_core.policy.authority import decide_authority
+from corrigenda_core.policy.case_side import plan_referred_side
 from corrigenda_core.policy.duplicates import decide_duplicate
 from corrigenda_core.policy.placement import plan_placement
 from corrigenda_core.policy.validity import (
@@ -46,6 +47,7 @@ from corrigenda_core.policy.validity import (
     decide_known_bounds,
     decide_witness_time,
 )
+from corrigenda_core.policy.view_changes import with_neighbour
 from corrigenda_core.ports.providers import Finding
 from corrigenda_core.providers.validation import VerifierUnavailable
 from corrigenda_core.time_zones import team_zone
@@ -66,9 +68,10 @@ from corrigenda_ingest.submission import (
     PreparedEvidence,
     RelationshipAnswer,
 )
+from corrigenda_ingest.touched_slots import SlotChange
 
 ORDINALS_PER_REVISION = 1000
-_ITEMS, _SUPPORTS, _PLACEMENT = range(3)
+_ITEMS, _SUPPORTS, _PLACEMENT, _REFERRED = range(4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +124,7 @@ class Placing:
             case VerificationVerdict.CONTRADICTED:
                 return self._kept(OutcomeKind.REJECTED, "R3.3", "contradicted")
             case VerificationVerdict.ENTAILED:
-                return self._stated(state[slot], slot, bound_object, finding)
+                return self._stated(state, slot, bound_object, finding)
 
     @property
     def _predicate(self) -> Predicate:
@@ -182,8 +185,9 @@ class Placing:
         return PlannedRevision(moment=self.moment, items=(joined,)), replace(answer, item=joined)
 
     def _stated(
-        self, view: SlotView, slot: Slot, bound_object: Object, finding: Finding
+        self, state: Mapping[Slot, SlotView], slot: Slot, bound_object: Object, finding: Finding
     ) -> tuple[PlannedRevision, RelationshipAnswer]:
+        view = state[slot]
         supports = self.supports(finding)
         statement = self._statement(slot, bound_object, finding, supports)
         said = decide_duplicate(view, statement, supports)
@@ -201,10 +205,34 @@ class Placing:
         changes = replace(
             placed, support_decisions=(*placed.support_decisions, *grants_of(placed.supports, self.caller.scopes))
         )
+        answer = self._placed_answer(view, changes, supports)
+        referred = self._referred(state, changes, answer.relationship)
+        if referred is None:
+            return PlannedRevision(moment=self.moment, before=view, changes=changes), answer
         return (
-            PlannedRevision(moment=self.moment, before=view, changes=changes),
-            self._placed_answer(view, changes, supports),
+            PlannedRevision(moment=self.moment, before=view, changes=changes, beside=(referred,)),
+            answer if answer.case_effect is not CaseEffect.NONE else _with_case(answer, referred.changes),
         )
+
+    def _referred(
+        self, state: Mapping[Slot, SlotView], changes: Changes, row: Relationship | None
+    ) -> SlotChange | None:
+        """What the placement does to the cases of another slot, a relationship of which it says was wrong."""
+        named = self.bound.prepared.given.correction_target
+        target = None if named is None else self.facts.targets[named.relationship_id]
+        if row is None or target is None or target.slot == row.slot:
+            return None
+        if all(reference.target_id != target.relationship_id for reference in changes.references):
+            return None
+        context = PlanContext(
+            moment=self.moment,
+            ids=self.ids.part(_REFERRED),
+            actor=self.actor or Actor(kind=ActorKind.PROFILE, profile_id=self.caller.profile_id),
+            policy=self.facts.policy,
+        )
+        planned = plan_referred_side(state[target.slot], row, changes, context)
+        before = with_neighbour(state[target.slot], row.slot, changes, joining=row)
+        return SlotChange(before=before, changes=planned)
 
     def _planned(self, view: SlotView, statement: Statement, supports: Sequence[Support]) -> Changes:
         context = PlanContext(
@@ -346,6 +374,26 @@ def _case_of(outcome: PlacementOutcome, changes: Changes) -> ConflictCase | None
     if outcome.case_effect is CaseEffect.NONE:
         return None
     return next((case for case in changes.cases if case.conflict_id == outcome.conflict_id), None)
+
+
+def _with_case(answer: RelationshipAnswer, changes: Changes) -> RelationshipAnswer:
+    """The answer with what the placement did to a case of the slot that it refers to."""
+    outcome = next((one for one in changes.outcomes if one.relationship_id == _row_id(answer)), None)
+    case = None if outcome is None else _case_of(outcome, changes)
+    if outcome is None or case is None:
+        return answer
+    return replace(
+        answer,
+        opposing=tuple(dict.fromkeys((*answer.opposing, *_opposing(outcome, case)))),
+        case_effect=outcome.case_effect,
+        conflict_id=outcome.conflict_id,
+        conflict_version=case.version,
+        review_due_at=case.review_due_at,
+    )
+
+
+def _row_id(answer: RelationshipAnswer) -> RelationshipId | None:
+    return None if answer.relationship is None else answer.relationship.relationship_id
 
 
 def _opposing(outcome: PlacementOutcome, case: ConflictCase | None) -> list[RelationshipId]:

@@ -19,7 +19,7 @@ from corrigenda_core.domain.time import Moment
 from corrigenda_core.persistence.ingest_store import SubmissionFacts
 from corrigenda_core.persistence.team_clock import ClockReading
 from corrigenda_core.policy.support_switches import plan_fragment_retirement
-from corrigenda_core.policy.view_changes import apply_changes
+from corrigenda_core.policy.view_changes import apply_changes, with_neighbour
 from corrigenda_core.ports.providers import VerifierAnswer
 
 from corrigenda_ingest.binding import bound_entities, bound_relationships
@@ -132,8 +132,7 @@ class SubmissionPlanner:
                 if bound[number].predicate is None and answer.item is not None:
                     asked[bound[number].prepared.form] = answer.item
             revisions.append(revision)
-            for change in revision.slot_changes:
-                state[change.before.slot] = apply_changes(change.before, change.changes)
+            apply_to(state, revision)
         answers = [_as_left(placed[number][1], state) for number in range(len(bound))]
         resolution = None
         if self.prepared.given.resolution_context is not None:
@@ -199,6 +198,16 @@ class SubmissionPlanner:
             moment = reading.next_moment()
             yield moment
             reading = reading.after(moment)
+
+
+def apply_to(state: dict[Slot, SlotView], revision: PlannedRevision) -> None:
+    """Makes the slots what a revision leaves: those that it changes, and those that stand beside them."""
+    for change in revision.slot_changes:
+        changed = change.before.slot
+        state[changed] = apply_changes(change.before, change.changes)
+        for slot in state.keys() - {changed}:
+            if state[slot].rows_beside or change.changes.cases:
+                state[slot] = with_neighbour(state[slot], changed, change.changes)
 
 
 def _order(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from corrigenda_core.domain.actors import Caller
@@ -89,15 +89,33 @@ async def loaded_answers(
 
 
 def spoken_in(
-    prepared: PreparedSubmission, entities: Iterable[EntityAnswer], bound: Iterable[BoundRelationship]
+    prepared: PreparedSubmission,
+    entities: Iterable[EntityAnswer],
+    bound: Sequence[BoundRelationship],
+    facts: SubmissionFacts,
 ) -> list[tuple[Slot, list[int]]]:
     """The slots of a submission that may hold something already, with the bands of its texts.
 
-    Nobody has spoken of a subject that the submission itself makes known.
+    Nobody has spoken of a subject that the submission itself makes known. A slot that is only referred to has no text
+    that could be a copy.
     """
     new = {one.entity_id for one in entities if one.created}
     bands = [band for item in prepared.evidence for band in item.bands]
-    return [(one.slot, bands) for one in bound if one.slot is not None and one.slot.subject_id not in new]
+    spoken = [(one.slot, bands) for one in bound if one.slot is not None and one.slot.subject_id not in new]
+    return [*spoken, *((slot, list[int]()) for slot in referred_slots(bound, facts))]
+
+
+def referred_slots(bound: Iterable[BoundRelationship], facts: SubmissionFacts) -> list[Slot]:
+    """Other slots with a relationship that a statement says was wrong."""
+    referred = []
+    for one in bound:
+        named = one.prepared.given.correction_target
+        target = None if named is None else facts.targets.get(named.relationship_id)
+        if target is None or one.slot is None or one.slot.predicate != target.slot.predicate:
+            continue
+        if target.slot != one.slot:
+            referred.append(target.slot)
+    return referred
 
 
 def fact_queries(caller: Caller, submissions: Collection[PreparedSubmission]) -> FactQueries:

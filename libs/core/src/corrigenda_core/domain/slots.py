@@ -33,9 +33,10 @@ class SlotView:
 
     ``rows`` are the current versions; ``statements`` all statements ever recorded in the slot with the row that
     carries each; ``supports`` all supports of those rows with their current effect; ``decisions`` those that stand
-    (a reverted one is not here); ``items`` the pending ones; ``cases`` the live ones whose set key lies in the slot;
-    ``closed_cases`` the last closed case of a set key, which the next one names; ``resolved_cases`` those that were
-    resolved, with their positions as they were then.
+    (a reverted one is not here); ``items`` the pending ones; ``cases`` the live ones whose set key lies in the slot,
+    and those reference cases of other slots in which a row of this one is a member; ``rows_beside`` are the rows of
+    other slots that are members of these cases, with their supports; ``closed_cases`` the last closed case of a set
+    key, which the next one names; ``resolved_cases`` those that were resolved, with their positions as they were then.
     """
 
     slot: Slot
@@ -49,6 +50,8 @@ class SlotView:
     cases: tuple[ConflictCase, ...] = ()
     closed_cases: tuple[tuple[SetKey, ConflictId], ...] = ()
     resolved_cases: tuple[ConflictCase, ...] = ()
+    rows_beside: tuple[Relationship, ...] = ()
+    supports_beside: tuple[Support, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

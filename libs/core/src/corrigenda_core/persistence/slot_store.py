@@ -32,6 +32,8 @@ _STATEMENTS = (
     "slot_cases",
     "slot_case_positions",
     "slot_case_members",
+    "slot_rows_beside",
+    "slot_supports_beside",
 )
 
 
@@ -85,7 +87,7 @@ class SlotQueries:
         """What the answers say, with the predicate's current version."""
         rows = {name: answers[self._name(name)] for name in _STATEMENTS}
         supports = tuple(support_of(row) for row in rows["slot_supports"])
-        cases = _cases(self.slot, rows)
+        cases = _cases(rows)
         closed = [case for case in cases if not case.live]
         return SlotView(
             slot=self.slot,
@@ -102,6 +104,8 @@ class SlotQueries:
             cases=tuple(case for case in cases if case.live),
             closed_cases=_last_closed(closed),
             resolved_cases=tuple(case for case in closed if case.status is CaseStatus.RESOLVED),
+            rows_beside=tuple(relationship_of(row) for row in rows["slot_rows_beside"]),
+            supports_beside=tuple(support_of(row) for row in rows["slot_supports_beside"]),
         )
 
     def _name(self, statement: str) -> str:
@@ -170,7 +174,7 @@ def item_of(row: Row, slot: Slot | None) -> ReviewItem:
     )
 
 
-def _cases(slot: Slot, rows: Mapping[str, list[Row]]) -> list[ConflictCase]:
+def _cases(rows: Mapping[str, list[Row]]) -> list[ConflictCase]:
     """The cases of the slot, those of one set key with the last opened first."""
     members: dict[str, list[CaseMember]] = defaultdict(list)
     for row in rows["slot_case_members"]:
@@ -179,7 +183,7 @@ def _cases(slot: Slot, rows: Mapping[str, list[Row]]) -> list[ConflictCase]:
     positions: dict[str, list[CasePosition]] = defaultdict(list)
     for row in rows["slot_case_positions"]:
         positions[row["conflict_id"]].append(position_of(row, tuple(members[row["position_id"]])))
-    return [case_of({**row, **_slot_columns(slot)}, tuple(positions[row["conflict_id"]])) for row in rows["slot_cases"]]
+    return [case_of(row, tuple(positions[row["conflict_id"]])) for row in rows["slot_cases"]]
 
 
 def _last_closed(closed: Iterable[ConflictCase]) -> tuple[tuple[SetKey, ConflictId], ...]:
@@ -187,7 +191,3 @@ def _last_closed(closed: Iterable[ConflictCase]) -> tuple[tuple[SetKey, Conflict
     for case in closed:
         last.setdefault(case.set_key, case.conflict_id)
     return tuple(last.items())
-
-
-def _slot_columns(slot: Slot) -> dict[str, str]:
-    return {"subject_id": slot.subject_id, "predicate": slot.predicate, "scope": slot.scope}

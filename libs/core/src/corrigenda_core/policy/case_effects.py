@@ -58,10 +58,13 @@ def plan_case_effects(view: SlotView, context: PlanContext) -> CaseEffects:
         before = live.get(disagreement.set_key)
         if before is None and not disagreement.across_owners:
             continue
+        if before is None and disagreement.set_key.slot != view.slot:
+            # It opens where it lies: only there it is known which case is live, and which was the last.
+            continue
         if before is None:
             after: ConflictCase | None = _opened(view, disagreement, ids)
         else:
-            after = plan_case_refresh(before, disagreement.members, view.supports, ids)
+            after = plan_case_refresh(before, disagreement.members, _supports(view), ids)
         if after is not None:
             cases.append(after)
             events.append(plan_case_event(before, after, ids))
@@ -121,6 +124,11 @@ def decide_snapshot_member(row: Relationship, supports: Iterable[Support]) -> Sn
     )
 
 
+def _supports(view: SlotView) -> tuple[Support, ...]:
+    """Those of the slot's rows, and of the rows beside it."""
+    return (*view.supports, *view.supports_beside)
+
+
 def _opened(view: SlotView, disagreement: Disagreement, context: PlanContext) -> ConflictCase:
     moment = context.moment
     previous = dict(view.closed_cases).get(disagreement.set_key)
@@ -132,7 +140,7 @@ def _opened(view: SlotView, disagreement: Disagreement, context: PlanContext) ->
         opened_at=moment.at,
         review_due_at=moment.at + timedelta(days=context.policy.review_period_days),
         first_contradiction_at=moment.at,
-        positions=_positions((), disagreement.members, view.supports, context),
+        positions=_positions((), disagreement.members, _supports(view), context),
         previous_conflict_id=previous,
     )
 

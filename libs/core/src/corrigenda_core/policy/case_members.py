@@ -42,8 +42,9 @@ def decide_disagreements(view: SlotView, now: Instant) -> tuple[Disagreement, ..
     A row is a member if it is supported, takes part, and some other row excludes it at a common instant from ``now``
     on, or a reference that excludes nothing by itself disputes it. A member of a live case stays while it takes part.
     """
-    supported = {support.relationship_id for support in view.supports if support.effective}
-    taking_part = [row for row in view.rows if is_taking_part(row, now)]
+    supports = (*view.supports, *view.supports_beside)
+    supported = {support.relationship_id for support in supports if support.effective}
+    taking_part = [row for row in (*view.rows, *view.rows_beside) if is_taking_part(row, now)]
     able = [row for row in taking_part if row.relationship_id in supported]
     found: dict[SetKey, dict[RelationshipId, tuple[str, Relationship]]] = {}
     across: set[SetKey] = set()
@@ -70,7 +71,8 @@ def _disputes(
     view: SlotView, able: list[Relationship], now: Instant
 ) -> Iterator[tuple[SetKey, tuple[tuple[str, Relationship], tuple[str, Relationship]]]]:
     """Each pair that disputes: the set key, and both rows with their position keys."""
-    for p, q in combinations(able, 2):
+    of_slot = [row for row in able if row.slot == view.slot]
+    for p, q in combinations(of_slot, 2):
         if is_excluding_from(p, q, now):
             kind = CaseKind.POLARITY if p.object.key == q.object.key else CaseKind.CURRENT_STATE
             yield (

@@ -13,7 +13,7 @@ from corrigenda_core.domain.slots import PlanContext, SlotView
 from corrigenda_core.policy.case_effects import CaseEffects, plan_case_effects
 from corrigenda_core.policy.references import plan_references
 from corrigenda_core.policy.refold import PARTS
-from corrigenda_core.policy.view_changes import apply_changes
+from corrigenda_core.policy.view_changes import apply_changes, with_neighbour
 from corrigenda_core.policy.winner_items import plan_winner_items
 
 
@@ -69,6 +69,28 @@ def plan_reference_side(
     ids = replace(context, ids=context.ids.part(_parts_used(view, changes)))
     references = plan_references(after, placed.values(), ids, targets)
     return replace(changes, references=(*changes.references, *references))
+
+
+def plan_referred_side(view: SlotView, row: Relationship, placed: Changes, context: PlanContext) -> Changes:
+    """What a placement does to the cases of another slot, to a relationship of which it refers.
+
+    Args:
+        view: the other slot as it stands.
+        row: the placed row.
+        placed: what the placement changes in the slot of its own.
+        context: the commit; its ids are those of these changes alone.
+
+    Returns:
+        New versions of cases, and the placement's outcome as far as they go.
+    """
+    after = with_neighbour(view, row.slot, placed, joining=row)
+    effects = plan_case_effects(after, context)
+    before = {case.conflict_id: case for case in view.cases}
+    return Changes(
+        cases=effects.cases,
+        case_events=effects.events,
+        outcomes=tuple(_with_effect(outcome, effects, before) for outcome in placed.outcomes),
+    )
 
 
 def _with_effect(

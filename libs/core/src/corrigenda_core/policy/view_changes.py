@@ -12,7 +12,8 @@ from corrigenda_core.domain.decisions import TimelineDecision
 from corrigenda_core.domain.evidence import Support, SupportDecision, SupportDecisionKind
 from corrigenda_core.domain.ids import ConflictId, RelationshipId, StatementId, SupportId
 from corrigenda_core.domain.items import ItemStatus, ReviewItem
-from corrigenda_core.domain.relationships import Statement
+from corrigenda_core.domain.objects import Slot
+from corrigenda_core.domain.relationships import Relationship, Statement
 from corrigenda_core.domain.slots import SlotView
 from corrigenda_core.policy.own_items import OVERTAKEN
 from corrigenda_core.policy.tiers import is_carried
@@ -46,6 +47,35 @@ def apply_changes(view: SlotView, changes: Changes) -> SlotView:
         cases=tuple(c for c in _merged(view.cases, changes.cases, lambda case: case.conflict_id) if c.live),
         closed_cases=_closed_cases(view.closed_cases, changes.cases),
         resolved_cases=(*view.resolved_cases, *(c for c in changes.cases if c.status is CaseStatus.RESOLVED)),
+    )
+
+
+def with_neighbour(view: SlotView, changed: Slot, changes: Changes, *, joining: Relationship | None = None) -> SlotView:
+    """A slot as changes of another one leave it: the cases that both know, and the rows that stand beside it.
+
+    Args:
+        view: the slot.
+        changed: the other one.
+        changes: what changes there.
+        joining: its row that stands beside the slot from now on, because it refers to it.
+    """
+    beside = {row.relationship_id for row in view.rows_beside}
+    rows = [row for row in changes.relationships if row.slot == changed and row.relationship_id in beside]
+    if joining is not None:
+        rows.append(joining)
+        beside.add(joining.relationship_id)
+    supports = _switched((*view.supports_beside, *changes.supports), changes.support_decisions)
+    known = {case.conflict_id for case in view.cases}
+    cases = [case for case in changes.cases if case.conflict_id in known or case.set_key.slot == view.slot]
+    own = {row.relationship_id for row in view.rows}
+    references = [one for one in changes.references if one.target_id in own or one.source_id in own]
+    return replace(
+        view,
+        rows_beside=_merged(view.rows_beside, rows, lambda row: row.relationship_id),
+        supports_beside=tuple(support for support in supports if support.relationship_id in beside),
+        references=_merged(view.references, references, lambda one: one.reference_id),
+        cases=tuple(c for c in _merged(view.cases, cases, lambda case: case.conflict_id) if c.live),
+        closed_cases=_closed_cases(view.closed_cases, tuple(cases)),
     )
 
 

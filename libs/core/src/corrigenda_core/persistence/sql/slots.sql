@@ -157,11 +157,22 @@ WHERE i.team_id = %(team_id)s AND i.subject_id = %(subject_id)s AND i.predicate 
 ORDER BY i.item_id;
 
 -- name: slot_cases
--- purpose: the live and the resolved cases of a slot, and the last closed one of each set key
+-- purpose: the live and the resolved cases of a slot, the last closed one of each set key, and the live reference cases
+--          of other slots in which a row of this one is a member
 -- index: conflict_cases_slot_idx
 -- lock: none
-SELECT k.conflict_id, k.kind, k.object_key, k.status, k.version, k.opened_at, k.review_due_at,
-       k.first_contradiction_at, k.resolved_at, k.dismissed_at, k.effective_at, k.effective_time_basis,
+WITH elsewhere AS (
+    -- A reference case lies in the slot that is referred to, and its members elsewhere must be followed from there too.
+    SELECT DISTINCT m.conflict_id
+    FROM relationships AS r
+    JOIN case_members AS m ON m.team_id = r.team_id AND m.relationship_id = r.relationship_id AND m.present
+    JOIN conflict_cases AS k ON k.team_id = m.team_id AND k.conflict_id = m.conflict_id
+    WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
+      AND r.scope = %(scope)s AND k.kind = 'reference' AND k.status IN ('open', 'overdue')
+      AND (k.subject_id, k.predicate, k.scope) <> (r.subject_id, r.predicate, r.scope)
+)
+SELECT k.conflict_id, k.kind, k.subject_id, k.predicate, k.scope, k.object_key, k.status, k.version, k.opened_at,
+       k.review_due_at, k.first_contradiction_at, k.resolved_at, k.dismissed_at, k.effective_at, k.effective_time_basis,
        k.preferred_position_id, k.resolution_reason, k.policy_version, k.previous_conflict_id
 FROM (
     SELECT c.*, row_number() OVER (
@@ -171,30 +182,147 @@ FROM (
     FROM conflict_cases AS c
     WHERE c.team_id = %(team_id)s AND c.subject_id = %(subject_id)s AND c.predicate = %(predicate)s
       AND c.scope = %(scope)s
+    UNION ALL
+    SELECT c.*, 1
+    FROM elsewhere AS e
+    JOIN conflict_cases AS c ON c.team_id = %(team_id)s AND c.conflict_id = e.conflict_id
 ) AS k
 WHERE k.nth = 1 OR k.status IN ('open', 'overdue', 'resolved')
 ORDER BY k.kind, k.object_key, k.opened_at DESC, k.conflict_id DESC;
 
 -- name: slot_case_positions
--- purpose: the positions of a slot's live and resolved cases, those that stand empty too
+-- purpose: the positions of those of these cases that are live or resolved, those that stand empty too
 -- index: conflict_cases_slot_idx
 -- lock: none
+WITH elsewhere AS (
+    -- A reference case lies in the slot that is referred to, and its members elsewhere must be followed from there too.
+    SELECT DISTINCT m.conflict_id
+    FROM relationships AS r
+    JOIN case_members AS m ON m.team_id = r.team_id AND m.relationship_id = r.relationship_id AND m.present
+    JOIN conflict_cases AS k ON k.team_id = m.team_id AND k.conflict_id = m.conflict_id
+    WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
+      AND r.scope = %(scope)s AND k.kind = 'reference' AND k.status IN ('open', 'overdue')
+      AND (k.subject_id, k.predicate, k.scope) <> (r.subject_id, r.predicate, r.scope)
+), about AS (
+    SELECT k.conflict_id
+    FROM conflict_cases AS k
+    WHERE k.team_id = %(team_id)s AND k.subject_id = %(subject_id)s AND k.predicate = %(predicate)s
+      AND k.scope = %(scope)s AND k.status IN ('open', 'overdue', 'resolved')
+    UNION ALL
+    SELECT e.conflict_id FROM elsewhere AS e
+)
 SELECT p.conflict_id, p.position_id, p.position_key, p.present, p.counted_groups, p.authoritative_groups,
        p.support_digest, p.first_seen_at, p.last_seen_at, p.version AS row_version
-FROM conflict_cases AS k
-JOIN case_positions AS p ON p.team_id = k.team_id AND p.conflict_id = k.conflict_id
-WHERE k.team_id = %(team_id)s AND k.subject_id = %(subject_id)s AND k.predicate = %(predicate)s
-  AND k.scope = %(scope)s AND k.status IN ('open', 'overdue', 'resolved')
+FROM about AS a
+JOIN case_positions AS p ON p.team_id = %(team_id)s AND p.conflict_id = a.conflict_id
 ORDER BY p.conflict_id, p.position_key;
 
 -- name: slot_case_members
--- purpose: the members of a slot's live and resolved cases, those that have left too
+-- purpose: the members of the same cases, those that have left too
 -- index: conflict_cases_slot_idx
 -- lock: none
+WITH elsewhere AS (
+    -- A reference case lies in the slot that is referred to, and its members elsewhere must be followed from there too.
+    SELECT DISTINCT m.conflict_id
+    FROM relationships AS r
+    JOIN case_members AS m ON m.team_id = r.team_id AND m.relationship_id = r.relationship_id AND m.present
+    JOIN conflict_cases AS k ON k.team_id = m.team_id AND k.conflict_id = m.conflict_id
+    WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
+      AND r.scope = %(scope)s AND k.kind = 'reference' AND k.status IN ('open', 'overdue')
+      AND (k.subject_id, k.predicate, k.scope) <> (r.subject_id, r.predicate, r.scope)
+), about AS (
+    SELECT k.conflict_id
+    FROM conflict_cases AS k
+    WHERE k.team_id = %(team_id)s AND k.subject_id = %(subject_id)s AND k.predicate = %(predicate)s
+      AND k.scope = %(scope)s AND k.status IN ('open', 'overdue', 'resolved')
+    UNION ALL
+    SELECT e.conflict_id FROM elsewhere AS e
+)
 SELECT m.conflict_id, m.position_id, m.relationship_id, m.relationship_version, m.owner_id, m.present,
        m.version AS row_version
-FROM conflict_cases AS k
-JOIN case_members AS m ON m.team_id = k.team_id AND m.conflict_id = k.conflict_id
-WHERE k.team_id = %(team_id)s AND k.subject_id = %(subject_id)s AND k.predicate = %(predicate)s
-  AND k.scope = %(scope)s AND k.status IN ('open', 'overdue', 'resolved')
+FROM about AS a
+JOIN case_members AS m ON m.team_id = %(team_id)s AND m.conflict_id = a.conflict_id
 ORDER BY m.conflict_id, m.position_id, m.relationship_id;
+
+-- name: slot_rows_beside
+-- purpose: the rows of other slots that are members of the live reference cases among them
+-- index: conflict_cases_slot_idx
+-- lock: none
+WITH elsewhere AS (
+    -- A reference case lies in the slot that is referred to, and its members elsewhere must be followed from there too.
+    SELECT DISTINCT m.conflict_id
+    FROM relationships AS r
+    JOIN case_members AS m ON m.team_id = r.team_id AND m.relationship_id = r.relationship_id AND m.present
+    JOIN conflict_cases AS k ON k.team_id = m.team_id AND k.conflict_id = m.conflict_id
+    WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
+      AND r.scope = %(scope)s AND k.kind = 'reference' AND k.status IN ('open', 'overdue')
+      AND (k.subject_id, k.predicate, k.scope) <> (r.subject_id, r.predicate, r.scope)
+), about AS (
+    SELECT k.conflict_id
+    FROM conflict_cases AS k
+    WHERE k.team_id = %(team_id)s AND k.subject_id = %(subject_id)s AND k.predicate = %(predicate)s
+      AND k.scope = %(scope)s AND k.kind = 'reference' AND k.status IN ('open', 'overdue')
+    UNION ALL
+    SELECT e.conflict_id FROM elsewhere AS e
+)
+SELECT r.relationship_id, r.version, r.owner_id, r.subject_id, r.predicate, r.scope, r.facet, r.object_entity_id,
+       r.value_type, r.value_canonical, r.value_unit, r.value_display, r.polarity, r.valid_from, r.valid_to,
+       r.valid_from = r.valid_to AS closed_to_nothing, r.valid_from_basis, r.valid_to_basis, r.status, r.tier, r.record,
+       r.slot_exclusive, r.event, r.revision, r.recorded_at, r.first_recorded_at
+FROM (
+    SELECT DISTINCT m.relationship_id
+    FROM about AS a
+    JOIN case_members AS m ON m.team_id = %(team_id)s AND m.conflict_id = a.conflict_id AND m.present
+) AS m
+JOIN relationships AS r ON r.team_id = %(team_id)s AND r.relationship_id = m.relationship_id
+WHERE (r.subject_id, r.predicate, r.scope) <> (%(subject_id)s, %(predicate)s, %(scope)s)
+ORDER BY r.relationship_id;
+
+-- name: slot_supports_beside
+-- purpose: the supports of those rows, as those of the slot
+-- index: conflict_cases_slot_idx
+-- lock: none
+WITH elsewhere AS (
+    -- A reference case lies in the slot that is referred to, and its members elsewhere must be followed from there too.
+    SELECT DISTINCT m.conflict_id
+    FROM relationships AS r
+    JOIN case_members AS m ON m.team_id = r.team_id AND m.relationship_id = r.relationship_id AND m.present
+    JOIN conflict_cases AS k ON k.team_id = m.team_id AND k.conflict_id = m.conflict_id
+    WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
+      AND r.scope = %(scope)s AND k.kind = 'reference' AND k.status IN ('open', 'overdue')
+      AND (k.subject_id, k.predicate, k.scope) <> (r.subject_id, r.predicate, r.scope)
+), about AS (
+    SELECT k.conflict_id
+    FROM conflict_cases AS k
+    WHERE k.team_id = %(team_id)s AND k.subject_id = %(subject_id)s AND k.predicate = %(predicate)s
+      AND k.scope = %(scope)s AND k.kind = 'reference' AND k.status IN ('open', 'overdue')
+    UNION ALL
+    SELECT e.conflict_id FROM elsewhere AS e
+)
+SELECT p.support_id, p.statement_id, c.relationship_id, p.fragment_id, p.span_starts, p.span_ends,
+       p.adopted_from_fragment_id, p.evidence_from, p.evidence_to, p.evidence_verified, p.recorded_at, d.kind,
+       d.authority, f.author_id, f.source_group, f.source_key, f.inherited_labels, f.normal_sha256,
+       f.derived_from_fragment_ids, p.near_duplicate_fragment_ids, f.occurred_at, f.erasure_id IS NOT NULL AS erased
+FROM (
+    SELECT DISTINCT m.relationship_id
+    FROM about AS a
+    JOIN case_members AS m ON m.team_id = %(team_id)s AND m.conflict_id = a.conflict_id AND m.present
+) AS m
+JOIN relationships AS r ON r.team_id = %(team_id)s AND r.relationship_id = m.relationship_id
+JOIN carriages AS c ON c.team_id = r.team_id AND c.relationship_id = r.relationship_id
+JOIN supports AS p ON p.team_id = c.team_id AND p.statement_id = c.statement_id
+JOIN evidence_fragments AS f ON f.team_id = p.team_id AND f.fragment_id = p.fragment_id
+CROSS JOIN LATERAL (
+    SELECT d.kind, d.authority
+    FROM support_decisions AS d
+    WHERE d.team_id = p.team_id AND d.support_id = p.support_id
+    ORDER BY d.revision DESC
+    LIMIT 1
+) AS d
+WHERE (r.subject_id, r.predicate, r.scope) <> (%(subject_id)s, %(predicate)s, %(scope)s)
+  AND NOT EXISTS (
+      SELECT 1
+      FROM carriages AS n
+      WHERE n.team_id = c.team_id AND n.statement_id = c.statement_id AND n.revision > c.revision
+  )
+ORDER BY p.support_id;
