@@ -1,11 +1,12 @@
 """Decisions are taken back over the wire: exactly, unless something stands on them, and every undo is on record."""
 
+import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 from corrigenda.conflict.v1 import conflict_service_pb2, resolution_pb2, review_item_pb2
-from corrigenda.ingest.v1 import ingest_service_pb2, submission_pb2
+from corrigenda.ingest.v1 import identity_correction_pb2, ingest_service_pb2, placement_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import decision_pb2, predicate_pb2, relationship_pb2
 from corrigenda_core.domain.errors import Reason
@@ -323,3 +324,83 @@ async def test_v12_the_last_survivor_of_a_dispute_holds_and_the_past_shows_the_d
         if path.relationship.status == relationship_pb2.RELATIONSHIP_STATUS_COMPETING
     }
     assert known == {x.relationship_id, y.relationship_id}
+
+
+def deciding_placement(
+    placed: placement_pb2.Placement, action: placement_pb2.PlacementAction.ValueType, **more: Any
+) -> ingest_service_pb2.ResolvePlacementRequest:
+    return ingest_service_pb2.ResolvePlacementRequest(
+        idempotency_key=uuid.uuid4().hex,
+        ingest_id=placed.ingest_id,
+        placement_item_id=placed.relationships[0].item.item_id,
+        action=action,
+        **more,
+    )
+
+
+@pytest.mark.rule("R4.17", "R5.2")
+@pytest.mark.parametrize(
+    "action",
+    [
+        placement_pb2.PLACEMENT_ACTION_ACCEPT,
+        placement_pb2.PLACEMENT_ACTION_REJECT,
+        placement_pb2.PLACEMENT_ACTION_CORRECT,
+    ],
+    ids=["accept", "reject", "correct"],
+)
+async def test_decisions_on_placements_are_taken_back_like_any_other(
+    new_team: NewTeam,
+    deploys_from: Request,
+    ledger_verifies: Verifies,
+    action: placement_pb2.PlacementAction.ValueType,
+) -> None:
+    team = await new_team(profiles=["A"])
+    a = team["A"]
+    main = await placed_row(a, deploys_from(MAIN, "main"))
+    held = (await a.ingest.Remember(deploys_from(RELEASE, "release"))).placement
+    release = held.relationships[0].relationship
+    (item,) = await items_of(a)
+    before = await current(a, main, release)
+    more: dict[str, Any] = {}
+    if action != placement_pb2.PLACEMENT_ACTION_REJECT:
+        branch = "release" if action == placement_pb2.PLACEMENT_ACTION_ACCEPT else "trunk"
+        said = deploys_from(f"our checklist confirms: production deploys from {branch}", branch)
+        more["evidence"] = said.evidence
+        if action == placement_pb2.PLACEMENT_ACTION_CORRECT:
+            more["proposal"] = said.proposal
+    decided = await a.ingest.ResolvePlacement(deciding_placement(held, action, **more))
+    assert await current(a, main, release) != before
+    await a.conflict.RevertResolution(reverting(decision_pb2.Decision(decision_id=decided.decision_id)))
+    assert await current(a, main, release) == before
+    assert await recalled(a) == {"main"}
+    (asked,) = await items_of(a)
+    assert (asked.item_id, sides(asked)) == (item.item_id, {"main", "release"})
+    assert await ledger_verifies(team.team_id)
+
+
+@pytest.mark.rule("R4.17", "R3.9")
+async def test_what_was_moved_to_another_entity_since_bars_the_undo(pair: Pair, deploys_from: Request) -> None:
+    team, _, release, item = pair
+    a = team["A"]
+    decided = await a.conflict.ResolveConflict(deciding(item, keep_new=keep_new(release)))
+    (observation,) = (await traced(a, release)).observations
+    asking = ingest_service_pb2.CorrectEntityResolutionRequest(
+        idempotency_key="split",
+        split=identity_correction_pb2.EntitySplit(
+            entity_id=release.subject.entity_id, observation_ids=[observation.observation_id]
+        ),
+    )
+    asking.impact_token = (await a.ingest.CorrectEntityResolution(asking)).impact_token
+    asking.idempotency_key = "apply"
+    moved = await a.ingest.CorrectEntityResolution(asking)
+    refusal = await refused(a.conflict.RevertResolution(reverting(decided.decision)))
+    assert (refusal.reason, refusal.metadata["blocker_type"], refusal.metadata["blocker_id"]) == (
+        Reason.REVERT_BLOCKED,
+        "decision",
+        moved.decision_id,
+    )
+    # The move itself is no decision about what holds.
+    refusal = await refused(
+        a.conflict.RevertResolution(reverting(decision_pb2.Decision(decision_id=moved.decision_id)))
+    )
+    assert (refusal.reason, refusal.field) == (Reason.INVALID_FIELD, "decision_id")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -27,6 +28,7 @@ from corrigenda_core.ports.providers import (
     PredicateWords,
     ProposalToVerify,
     ProviderFailed,
+    UnusableAnswer,
     VerificationRequest,
     VerifierAnswer,
 )
@@ -202,11 +204,25 @@ async def test_what_stays_unusable_is_given_up_after_three_more_calls() -> None:
     assert len(running.received) == 4
 
 
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        service.never_ends,
+        replies(json.dumps({"choices": [{"message": {"content": '{"findings": []}'}}]}) + " " * 300_000),
+    ],
+    ids=["endless", "padded"],
+)
+async def test_a_longer_answer_than_anything_asked_for_is_not_read(behaviour: Behaviour) -> None:
+    async with serving(behaviour, timeout_seconds=5.0) as (_, endpoint):
+        with pytest.raises(UnusableAnswer, match="too long"):
+            await RemoteVerifier(endpoint, model="m-1").verify(verification())
+
+
 FAILING = {
     "an error": replies("{}", status=500),
     "busy": replies("{}", status=429, headers=["Retry-After: 1"]),
     "a wrong key": replies({"error": {"message": f"bad key {SECRET}"}}, status=401),
-    "a redirect": replies("", status=302, headers=["Location: http://127.0.0.1:1/steal"]),
+    "a redirect": replies("", status=302, headers=["Location: /v1/somewhere/else"]),
     "another success": replies("", status=204),
     "compressed": replies(gzip.compress(b" " * 1_000_000), headers=["Content-Encoding: gzip"]),
     "silence": service.stays_silent,
@@ -303,6 +319,19 @@ async def test_what_evidence_says_stays_in_the_data_section() -> None:
     assert "<" not in inside
     assert ">" not in inside
     assert json.loads(inside)["texts"][0]["content"] == f"production main {HOSTILE}"
+
+
+async def test_a_model_that_takes_no_temperature_is_sent_none() -> None:
+    running, _ = await verified(GOOD, sends_temperature=False)
+    assert "temperature" not in running.received[0].json
+
+
+async def test_nothing_of_a_call_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    await verified(GOOD)
+    await verified(UNUSABLE["no JSON"])
+    await verified(FAILING["a wrong key"])
+    assert all(hidden not in caplog.text for hidden in (SECRET, "production", "it says so", "bad key", "I think"))
 
 
 @pytest.mark.rule("R3.2", "R3.3")

@@ -36,6 +36,7 @@ from corrigenda_ingest.outside import OutsideLook
 from corrigenda_ingest.proposing import Proposer
 from corrigenda_ingest.requests import submission_of
 from corrigenda_ingest.responses import PlacementMessages
+from corrigenda_ingest.use_cases.preflight_remember import PreflightRemember
 from corrigenda_ingest.use_cases.remember import Remember
 from corrigenda_ingest.verification_tokens import VerificationTokens
 
@@ -73,16 +74,18 @@ class Ingest:
         )
         self.runner = TransactionRunner(database)
         reader = ReadRunner(database)
+        tokens = VerificationTokens(b"a key that only this test knows, long enough", now=now)
         look = OutsideLook(
             reader=reader,
             proposer=Proposer(
                 reader=reader, extractor=ValidatedExtractor(self.extractor, call_timeout_seconds=2.0, retries=1)
             ),
             verifier=ValidatedVerifier(verifier or LocalVerifier(decide_time_bounds), call_timeout_seconds=2.0),
-            tokens=VerificationTokens(b"a key that only this test knows, long enough", now=now),
+            tokens=tokens,
             new_ids=new_ids,
         )
         self._remember = Remember(look=look, runner=self.runner)
+        self._preflight = PreflightRemember(look=look, reader=reader, tokens=tokens)
 
     async def register(self, **more: object) -> None:
         kinds = {"subject_kinds": ["environment"], "object_kinds": ["branch"]} | more
@@ -111,6 +114,20 @@ class Ingest:
         )
         return committed.value.placement
 
+    async def preflight(self, text: str) -> ingest.PreflightRememberResponse:
+        request = ingest.RememberRequest(
+            evidence=[submission_pb2.EvidenceItem(content=text, source_type=evidence_pb2.SOURCE_TYPE_CONVERSATION)]
+        )
+        return await self._preflight(
+            self._caller,
+            submission_of(request),
+            present=lambda planned, facts, token, at: PlacementMessages(self._caller, planned, facts).preflight(
+                token, at
+            ),
+            min_revision=0,
+            deadline=NO_DEADLINE,
+        )
+
 
 @pytest.fixture(scope="module")
 async def database(shared_database: ThrowawayDatabase) -> AsyncIterator[Database]:
@@ -131,6 +148,18 @@ async def test_without_a_proposal_the_extractor_makes_one(database: Database, te
     again = await service(f"Again: {TEXT.lower()}")
     assert again.relationships[0].relationship.relationship_id == placed.relationship.relationship_id
     assert again.relationships[0].outcome == placement_pb2.OUTCOME_CORROBORATED
+
+
+@pytest.mark.rule("R3.1", "R10.1")
+async def test_a_preflight_sees_what_the_extractor_would_propose(database: Database, team: Team) -> None:
+    service = Ingest(database, team)
+    await service.register()
+    foreseen = await service.preflight(TEXT)
+    (placed,) = foreseen.placement.relationships
+    assert (placed.outcome, list(placed.notes)) == (INSERTED, ["extracted"])
+    assert foreseen.verification_token
+    (remembered,) = (await service(TEXT)).relationships
+    assert (remembered.outcome, remembered.rule, remembered.notes) == (placed.outcome, placed.rule, placed.notes)
 
 
 @pytest.mark.rule("R3.1", "R5.1")

@@ -34,7 +34,7 @@ EVERY_SERVICE = {"alembic_version", "team_clock", "teams"}
 SELECT = {
     "corrigenda_ingest": EVERY_SERVICE
     | KNOWLEDGE
-    | named("alerts api_keys erased_texts erasures evidence_occurrences idempotency_records ingests text_bands"),
+    | named("alerts api_keys evidence_occurrences idempotency_records ingests text_bands"),
     "corrigenda_conflict": EVERY_SERVICE | KNOWLEDGE | {"alerts", "idempotency_records", "review_runs"},
     "corrigenda_reviewer": EVERY_SERVICE
     | named(

@@ -101,7 +101,7 @@ def test_the_schema_of_a_request_is_closed_at_every_depth(tool: AgentTool) -> No
 )
 def test_the_schema_takes_what_the_server_takes(tool: str, given: dict[str, Any], good: bool) -> None:
     schema_takes = Draft202012Validator(TOOLS[tool].told.input_schema).is_valid(given)
-    request = TOOLS[tool].new_request()
+    request = TOOLS[tool].method.new_request()
     try:
         fill_from_json(request, given)
         server_takes = find_breaches(request) == ()
@@ -147,6 +147,6 @@ def test_a_resource_is_a_read_that_some_tool_makes(uri: str, tool: str | None) -
     call = resource_call(uri)
     assert (call and call.tool) == tool
     if call is not None:
-        request = TOOLS[call.tool].new_request()
+        request = TOOLS[call.tool].method.new_request()
         fill_from_json(request, call.arguments)
         assert find_breaches(request) == ()

@@ -114,6 +114,9 @@ def test_a_simple_sentence_is_proposed(text: str, stated: str) -> None:
         "produktion deploys from nicht main",
         "Frank likes production deploys from main",
         "card billing is owned by Payments",
+        "\u3164 deploys from main",
+        f"{'x' * 257} deploys from main",
+        f"production deploys from {'x' * 60_000}",
         "db1 runs on host7",
         "billing relates to payments",
         "billing has latency target of many ms",
@@ -165,3 +168,8 @@ async def test_rules_are_not_asked_twice() -> None:
     assert (await EXTRACTOR.extract(request)).relationships
     with pytest.raises(ProviderFailed):
         await EXTRACTOR.extract(request, problems=("no",))
+
+
+def test_a_name_that_runs_over_a_line_is_one() -> None:
+    _, answer = read("Card\nBilling is owned by Payments")
+    assert [entity.name for entity in answer.entities] == ["Card Billing", "Payments"]

@@ -3,7 +3,8 @@
 
 GRANT USAGE ON SCHEMA public TO corrigenda_eraser;
 GRANT SELECT ON erasures, erased_texts TO corrigenda_eraser;
-GRANT SELECT, INSERT ON erasures, erased_texts TO corrigenda_ingest;
+-- The digests of erased texts are for the auditor: whoever writes them does not read them.
+GRANT INSERT ON erasures, erased_texts TO corrigenda_ingest;
 GRANT SELECT ON ALL TABLES IN SCHEMA public TO corrigenda_backup, corrigenda_auditor;
 
 GRANT SELECT (team_id, ingest_id, result), UPDATE (result) ON ingests TO corrigenda_eraser;

@@ -1,4 +1,4 @@
-"""`corrigenda predicates`: shows the vocabularies that come with the product, and loads one into a team."""
+"""`corrigenda predicates`: shows and loads shipped vocabularies, and keeps the registry of a team."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import json
 import os
 import sys
 from typing import TYPE_CHECKING
+
+from corrigenda_cli.registering import add_registry_parsers
 
 if TYPE_CHECKING:
     from corrigenda.type.v1 import predicate_pb2
@@ -23,9 +25,9 @@ PAGE_SIZE = 200
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the subcommand."""
-    actions = subparsers.add_parser("predicates", help="show and load vocabularies").add_subparsers(
-        metavar="action", required=True
-    )
+    actions = subparsers.add_parser(
+        "predicates", help="show and load vocabularies, and keep a team's registry"
+    ).add_subparsers(metavar="action", required=True)
     show = actions.add_parser(
         "show",
         help="print a vocabulary that comes with the product, to be changed and loaded",
@@ -56,6 +58,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     load.add_argument("--tls", action="store_true", help="connect by TLS, trusting what the system trusts")
     load.add_argument("--json", action="store_true", help="one JSON object on standard output")
     load.set_defaults(run=run_load)
+    add_registry_parsers(actions)
 
 
 def run_show(options: argparse.Namespace) -> int:

@@ -160,6 +160,11 @@ class ModelServiceSettings(BaseSettings):
         default=8, ge=1, le=256, description="How many calls this process has under way at that service at once."
     )
 
+    model_service_temperature: bool = Field(
+        default=True,
+        description="Whether models are asked for their most likely answer (temperature 0). Some refuse to be asked.",
+    )
+
     def model_service(self, *, timeout_seconds: float) -> Service:
         """The service.
 
@@ -173,6 +178,7 @@ class ModelServiceSettings(BaseSettings):
             key=_secret(self.model_service_key, self.model_service_key_file, "CORRIGENDA_MODEL_SERVICE_KEY"),
             timeout_seconds=timeout_seconds,
             max_calls=self.model_service_max_calls,
+            sends_temperature=self.model_service_temperature,
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from corrigenda.conflict.v1 import conflict_service_pb2, conflict_service_pb2_grpc
 from corrigenda_core.deciding import OwnerDecisions
 from corrigenda_core.providers.judge_validation import ValidatedJudge
+from corrigenda_core.providers.metrics import ProviderMetrics
 from corrigenda_core.providers.selection import make_judge
 from corrigenda_core.rpc.server import ServiceBinding
 from corrigenda_core.serving import Foundation, open_foundation, page_tokens, serve
@@ -62,7 +63,8 @@ def bindings(
 async def run_service(settings: ConflictSettings) -> None:
     """Serves until the process is told to stop."""
     async with open_foundation(settings, "conflict") as foundation:
-        ingest, judge = IngestCalls(settings.ingest_address), make_judge(settings)
+        ingest = IngestCalls(settings.ingest_address)
+        judge = make_judge(settings, ProviderMetrics(foundation.registry).of("judge"))
         try:
             await serve(foundation, settings, bindings(foundation, settings, ingest, judge))
         finally:

@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 
 import grpc
 from corrigenda_core.observability import configure_logging, open_tracing
+from corrigenda_core.rpc.wire_methods import MethodCalls, open_channel
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from mcp.server.stdio import stdio_server
 
-from corrigenda_gateway.calls import Calls, open_channel
 from corrigenda_gateway.config import GatewaySettings
 from corrigenda_gateway.http import http_app, serve_http
 from corrigenda_gateway.server import KeyOf, MemoryServer, key_of_header, key_of_setting
@@ -44,7 +44,7 @@ async def run_stdio(settings: GatewaySettings) -> None:
 
 
 def _memory_server(settings: GatewaySettings, channels: Channels, key_of: KeyOf) -> MemoryServer:
-    calls = Calls(channels, timeout_seconds=settings.call_timeout_seconds)
+    calls = MethodCalls(channels, timeout_seconds=settings.call_timeout_seconds)
     return MemoryServer(tools=agent_tools(), calls=calls, key_of=key_of)
 
 

@@ -23,6 +23,14 @@ def refusal_of_call(error: grpc.aio.AioRpcError) -> Refusal:
 
 def failed(refusal: Refusal) -> mcp_types.CallToolResult:
     """The result of a tool that was refused; the model sees it and can do better."""
+    answer = {"error": told_of(refusal)}
+    return mcp_types.CallToolResult(
+        content=[mcp_types.TextContent(text=text_of(answer))], structured_content=answer, is_error=True
+    )
+
+
+def told_of(refusal: Refusal) -> dict[str, Any]:
+    """A refusal as JSON: its reason and code, what is at fault, and what to do next."""
     told: dict[str, Any] = {
         "reason": refusal.reason.value,
         "code": CODES[refusal.reason].name,
@@ -35,10 +43,7 @@ def failed(refusal: Refusal) -> mcp_types.CallToolResult:
         told["metadata"] = dict(refusal.metadata)
     if refusal.retry_after_seconds is not None:
         told["retry_after_seconds"] = refusal.retry_after_seconds
-    answer = {"error": told}
-    return mcp_types.CallToolResult(
-        content=[mcp_types.TextContent(text=text_of(answer))], structured_content=answer, is_error=True
-    )
+    return told
 
 
 def next_action(reason: Reason) -> str:

@@ -11,12 +11,12 @@ import mcp_types
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.rpc.json_mapping import fill_from_json, to_json
 from corrigenda_core.rpc.validation import refuse_invalid
+from corrigenda_core.rpc.wire_methods import MethodCalls
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from corrigenda_gateway.answers import text_of
-from corrigenda_gateway.calls import STREAMED_MESSAGES_MAX, Calls
 from corrigenda_gateway.failures import failed, refusal_of_call
 from corrigenda_gateway.prompts import PROMPTS
 from corrigenda_gateway.resources import CONFLICT, MIME_TYPE, OPEN_CONFLICTS, TRACE, resource_call
@@ -24,6 +24,9 @@ from corrigenda_gateway.tools import AgentTool
 
 Context = ServerRequestContext[Any, Any]
 KeyOf = Callable[[Context], str]
+
+STREAMED_MESSAGES_MAX = 1000
+"""A tool answers at once: what a stream has beyond this many messages is left out, and the answer says so."""
 
 INSTRUCTIONS = """\
 Corrigenda is memory that a team of agents shares. Nothing in it is overwritten: evidence stays word for word, every
@@ -43,7 +46,7 @@ class MemoryServer:
         key_of: the API key that a request came with.
     """
 
-    def __init__(self, *, tools: Mapping[str, AgentTool], calls: Calls, key_of: KeyOf) -> None:
+    def __init__(self, *, tools: Mapping[str, AgentTool], calls: MethodCalls, key_of: KeyOf) -> None:
         self._tools = tools
         self._calls = calls
         self._key_of = key_of
@@ -142,21 +145,21 @@ class MemoryServer:
         if tool is None:
             raise MCPError(mcp_types.INVALID_PARAMS, "there is no such tool", {"name": name})
         key = self._key_of(context)
-        request = tool.new_request()
+        request = tool.method.new_request()
         fill_from_json(request, arguments)
         # Refused here, a bad request costs no call; the service checks it again.
         refuse_invalid(request)
         try:
-            if tool.is_stream:
+            if tool.method.descriptor.server_streaming:
                 return await self._streamed(context, tool, request, key)
-            return to_json(await self._calls.call(tool, request, key=key))
+            return to_json(await self._calls.call(tool.method, request, key=key))
         except grpc.aio.AioRpcError as error:
             raise refusal_of_call(error) from error
 
     async def _streamed(self, context: Context, tool: AgentTool, request: Any, key: str) -> dict[str, Any]:
         """The messages of a stream in one answer, and progress for a client that asked for it."""
         messages: list[dict[str, Any]] = []
-        async for message in self._calls.stream(tool, request, key=key):
+        async for message in self._calls.stream(tool.method, request, key=key):
             if len(messages) == STREAMED_MESSAGES_MAX:
                 return {"messages": messages, "truncated": True}
             messages.append(to_json(message))

@@ -2,55 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import mcp_types
-from corrigenda.conflict.v1 import conflict_service_pb2
-from corrigenda.ingest.v1 import ingest_service_pb2
 from corrigenda.options.v1 import options_pb2
-from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda_core.rpc.comments import comment_of
-from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
-from google.protobuf.message import Message
-from google.protobuf.message_factory import GetMessageClass
+from corrigenda_core.rpc.wire_methods import WireMethod, wire_methods
+from google.protobuf.descriptor import MethodDescriptor
 
 from corrigenda_gateway.schemas import request_schema, response_schema
-
-SERVICES: dict[str, ServiceDescriptor] = {
-    "ingest": ingest_service_pb2.DESCRIPTOR.services_by_name["IngestService"],
-    "conflict": conflict_service_pb2.DESCRIPTOR.services_by_name["ConflictService"],
-    "recall": recall_service_pb2.DESCRIPTOR.services_by_name["RecallService"],
-}
-"""The services whose methods can be tools, by the name of the endpoint that serves them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentTool:
-    """One method as a tool; ``told`` is what clients see, ``endpoint`` names who serves the method."""
+    """One method as a tool; ``told`` is what clients see of it."""
 
-    endpoint: str
-    method: MethodDescriptor
+    method: WireMethod
     told: mcp_types.Tool
-
-    @property
-    def path(self) -> str:
-        """The method's path on the wire."""
-        return f"/{self.method.containing_service.full_name}/{self.method.name}"
-
-    @property
-    def is_stream(self) -> bool:
-        """Whether the method answers with a stream of messages."""
-        return self.method.server_streaming
-
-    def new_request(self) -> Message:
-        """An empty request."""
-        return GetMessageClass(self.method.input_type)()
-
-    def parse_response(self, data: bytes) -> Message:
-        """An answer from its bytes."""
-        return GetMessageClass(self.method.output_type).FromString(data)
 
 
 def agent_tools() -> dict[str, AgentTool]:
@@ -60,24 +29,20 @@ def agent_tools() -> dict[str, AgentTool]:
         ValueError: if two methods have one tool name, or a client would have to stream.
     """
     found: dict[str, AgentTool] = {}
-    for endpoint, service in SERVICES.items():
-        for method in _offered(service.methods):
-            tool = _tool(endpoint, method)
-            if tool.told.name in found or method.client_streaming:
-                raise ValueError(f"{method.full_name} cannot be the tool {tool.told.name}")
+    for method in wire_methods():
+        if method.descriptor.GetOptions().HasExtension(options_pb2.mcp_tool):
+            tool = _tool(method)
+            if tool.told.name in found or method.descriptor.client_streaming:
+                raise ValueError(f"{method.name} cannot be the tool {tool.told.name}")
             found[tool.told.name] = tool
     return found
 
 
-def _offered(methods: Iterable[MethodDescriptor]) -> Iterable[MethodDescriptor]:
-    return (method for method in methods if method.GetOptions().HasExtension(options_pb2.mcp_tool))
-
-
-def _tool(endpoint: str, method: MethodDescriptor) -> AgentTool:
+def _tool(wire_method: WireMethod) -> AgentTool:
+    method = wire_method.descriptor
     declared = method.GetOptions().Extensions[options_pb2.mcp_tool]
     return AgentTool(
-        endpoint=endpoint,
-        method=method,
+        method=wire_method,
         told=mcp_types.Tool(
             name=declared.name,
             title=declared.title,

@@ -729,7 +729,7 @@ class RegisterPredicateRequest(_message.Message):
     idempotency_key: _builtins.str
     """The caller's name for this call, 1..128 bytes, unique per profile; a repeated call sends the same."""
     expected_version: _builtins.int
-    """The version that the caller saw, from 1; a key that is registered needs it. Absent: the key is new."""
+    """The version that the caller saw, from 1. Absent: the current one, or none if the key is new."""
     retire: _builtins.bool
     """Whether the predicate takes no new statements any more. Default: it takes them."""
     @_builtins.property

@@ -54,7 +54,14 @@ LEFT JOIN LATERAL (
     SELECT n.subject_id, n.predicate, n.scope
     FROM timeline_decisions AS e
     JOIN statements AS n ON n.team_id = e.team_id AND n.statement_id = e.statement_id
-    WHERE e.team_id = d.team_id AND e.decision_id = d.decision_id
+    WHERE e.team_id = d.team_id AND e.decision_id = d.decision_id AND n.revision <= d.revision
+      -- Where it was when it was decided about: a statement that was moved since stands elsewhere now.
+      AND NOT EXISTS (
+          SELECT 1
+          FROM statements AS o
+          WHERE o.team_id = n.team_id AND o.statement_id = n.statement_id AND o.revision > n.revision
+            AND o.revision <= d.revision
+      )
     UNION
     SELECT i.subject_id, i.predicate, i.scope
     FROM review_items AS i

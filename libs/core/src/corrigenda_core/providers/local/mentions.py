@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from corrigenda_core.policy.limits import decide_limit, is_within
+from corrigenda_core.policy.normalisation import decide_text_form
 from corrigenda_core.providers.local.cues import (
     AFTER_OBJECT,
     CLAUSE_BREAKS,
@@ -203,7 +205,8 @@ def _name(passage: Passage, found: Range, kind: frozenset[str]) -> str | None:
         last -= 1
     name = Range(first=first, last=last)
     is_one_name = last - first == 1 or name != with_kind or all(words[place].is_capitalised for place in name)
-    content = passage.content(name)
+    # A name that runs over the end of a line is one all the same.
+    content = " ".join(passage.content(name).split())
     # "Frank likes production" is no name: of several words, all are capitals or their kind stands beside them.
-    fits = is_one_name and last - first <= MAX_NAME_WORDS and any(letter.isalnum() for letter in content)
-    return content if fits else None
+    fits = is_one_name and last - first <= MAX_NAME_WORDS and is_within(decide_limit("name"), len(content))
+    return content if fits and any(letter.isalnum() for letter in decide_text_form(content)) else None

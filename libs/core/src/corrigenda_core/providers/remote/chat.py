@@ -107,12 +107,13 @@ class StructuredChat(Generic[W]):
             listed = "\n".join(f"- {problem}" for problem in problems)
             messages.append({"role": "user", "content": f"Your last answer was refused:\n{listed}\nAnswer again."})
         form = {"name": "answer", "strict": True, "schema": self._schema}
-        request = {
+        request: dict[str, object] = {
             "model": self._model,
-            "temperature": 0,
             "messages": messages,
             "response_format": {"type": "json_schema", "json_schema": form},
         }
+        if self._endpoint.sends_temperature:
+            request["temperature"] = 0
         return json.dumps(request, ensure_ascii=True).encode()
 
 

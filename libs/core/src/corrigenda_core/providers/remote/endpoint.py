@@ -46,6 +46,11 @@ class Endpoint:
             trust_env=False,
         )
 
+    @property
+    def sends_temperature(self) -> bool:
+        """Whether a model is asked for its most likely answer."""
+        return self._service.sends_temperature
+
     async def post(self, path: str, body: bytes) -> bytes:
         """The body of the answer to a JSON request.
 

@@ -1,0 +1,48 @@
+"""`corrigenda erase`: takes a text away for good, with everything that only it said."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from corrigenda_cli.calling import add_calling_options, add_idempotency_option, called, printed
+
+if TYPE_CHECKING:
+    from corrigenda_core.rpc.client import Client
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the subcommand."""
+    parser = subparsers.add_parser(
+        "erase",
+        help="take a text away for good",
+        description="Replaces a fragment's text, its exact copies and the words that nothing else gave by tombstones, "
+        "in every table and every past view. What it supported is judged without it. Nobody can take this back. "
+        "Afterwards have the tables rewritten (VACUUM FULL) and see to the backups, as the guide says.",
+    )
+    parser.add_argument("fragment", help="id of the fragment")
+    parser.add_argument("--reason", required=True, help="why, for the record; it must not repeat the text")
+    add_idempotency_option(parser)
+    add_calling_options(parser)
+    parser.set_defaults(run=lambda options: called(options, lambda client: _erase(options, client)))
+
+
+async def _erase(options: argparse.Namespace, client: Client) -> int:
+    from corrigenda.admin.v1 import admin_service_pb2
+
+    answer = await client.admin.EraseEvidence(
+        admin_service_pb2.EraseEvidenceRequest(
+            idempotency_key=options.idempotency_key, fragment_id=options.fragment, reason=options.reason
+        )
+    )
+    erasure = answer.erasure
+    lines = [
+        f"erasure        {erasure.erasure_id}, revision {answer.revision}",
+        f"fragments      {' '.join(erasure.fragment_ids)}",
+        f"tombstones     {erasure.erased_texts}",
+        f"relationships  {' '.join(answer.relationship_ids) or 'none changed'}",
+        f"conflicts      {' '.join(answer.conflict_ids) or 'none changed'}",
+    ]
+    if answer.derived_fragment_ids:
+        lines.append(f"derived texts  {' '.join(answer.derived_fragment_ids)}   (look whether they repeat it)")
+    return printed(options, answer, lines)

@@ -1,0 +1,130 @@
+"""The methods of our services as things to call by name: for tools, command lines and whoever reads descriptors."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+from corrigenda.admin.v1 import admin_service_pb2
+from corrigenda.conflict.v1 import conflict_service_pb2
+from corrigenda.ingest.v1 import ingest_service_pb2
+from corrigenda.recall.v1 import recall_service_pb2
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from opentelemetry import propagate
+
+from corrigenda_core.rpc.server import MESSAGE_BYTES_MAX
+
+SERVED_BY: dict[str, tuple[ServiceDescriptor, ...]] = {
+    "ingest": (
+        ingest_service_pb2.DESCRIPTOR.services_by_name["IngestService"],
+        admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"],
+    ),
+    "conflict": (conflict_service_pb2.DESCRIPTOR.services_by_name["ConflictService"],),
+    "recall": (recall_service_pb2.DESCRIPTOR.services_by_name["RecallService"],),
+}
+"""The services by the name of the process that serves them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireMethod:
+    """One method; ``endpoint`` names the process that serves it."""
+
+    endpoint: str
+    descriptor: MethodDescriptor
+
+    @property
+    def name(self) -> str:
+        """Its name with that of its service, such as ``RecallService/Recall``."""
+        return f"{self.descriptor.containing_service.name}/{self.descriptor.name}"
+
+    @property
+    def path(self) -> str:
+        """Its path on the wire."""
+        return f"/{self.descriptor.containing_service.full_name}/{self.descriptor.name}"
+
+    def new_request(self) -> Message:
+        """An empty request."""
+        return GetMessageClass(self.descriptor.input_type)()
+
+    def parse_response(self, data: bytes) -> Message:
+        """An answer from its bytes."""
+        return GetMessageClass(self.descriptor.output_type).FromString(data)
+
+
+def wire_methods() -> tuple[WireMethod, ...]:
+    """All methods, in the order of the services and of their methods."""
+    return tuple(
+        WireMethod(endpoint=endpoint, descriptor=method)
+        for endpoint, services in SERVED_BY.items()
+        for service in services
+        for method in service.methods
+    )
+
+
+class MethodCalls:
+    """Calls methods with whichever key a call is made for.
+
+    Args:
+        channels: an open channel for each endpoint.
+        timeout_seconds: the deadline of a call.
+    """
+
+    def __init__(self, channels: Mapping[str, grpc.aio.Channel], *, timeout_seconds: float) -> None:
+        self._channels = channels
+        self._timeout_seconds = timeout_seconds
+
+    async def call(self, method: WireMethod, request: Message, *, key: str) -> Message:
+        """Calls a method that takes one message and answers once.
+
+        Raises:
+            grpc.aio.AioRpcError: the call failed.
+        """
+        unary: Any = self._channels[method.endpoint].unary_unary(
+            method.path, request_serializer=_to_bytes, response_deserializer=method.parse_response
+        )
+        response: Message = await unary(request, timeout=self._timeout_seconds, metadata=_metadata(key))
+        return response
+
+    async def stream(
+        self, method: WireMethod, request: Message | AsyncIterator[Message], *, key: str
+    ) -> AsyncIterator[Message]:
+        """Calls a method that answers with a stream; ``request`` is a stream too where the method takes one.
+
+        Raises:
+            grpc.aio.AioRpcError: the call failed.
+        """
+        channel = self._channels[method.endpoint]
+        open_stream: Any = channel.stream_stream if method.descriptor.client_streaming else channel.unary_stream
+        started = open_stream(method.path, request_serializer=_to_bytes, response_deserializer=method.parse_response)(
+            request, timeout=self._timeout_seconds, metadata=_metadata(key)
+        )
+        try:
+            async for message in started:
+                yield message
+        finally:
+            started.cancel()
+
+
+def open_channel(target: str, credentials: grpc.ChannelCredentials | None = None) -> grpc.aio.Channel:
+    """A channel to one service; without credentials the connection is plain."""
+    options = [
+        ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
+        ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
+    ]
+    if credentials is None:
+        return grpc.aio.insecure_channel(target, options=options)
+    return grpc.aio.secure_channel(target, credentials, options=options)
+
+
+def _metadata(key: str) -> tuple[tuple[str, str], ...]:
+    carrier = {"authorization": f"Bearer {key}"}
+    propagate.inject(carrier)
+    return tuple(carrier.items())
+
+
+def _to_bytes(message: Message) -> bytes:
+    return message.SerializeToString()
