@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2, source_pb2
 from corrigenda.conflict.v1 import conflict_service_pb2
+from corrigenda.errors.v1 import error_reason_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import relationship_pb2
@@ -285,3 +286,19 @@ async def test_of_many_who_move_a_source_on_at_once_one_does(new_team: NewTeam, 
     assert len(moved) == 1
     assert [one.reason for one in stale if one is not None] == [Reason.SOURCE_REVISION_STALE] * 7
     assert await recalled(team["A"]) == {row_of(moved[0]).object.entity.name}
+
+
+@pytest.mark.rule("R2.5")
+async def test_a_stream_moves_a_source_on_revision_by_revision(new_team: NewTeam, deploys_from: Request) -> None:
+    team = await new_team(profiles=("A",))
+    told = [("main", "r1", ""), ("trunk", "r2", "r1"), ("release", "r3", "r1"), ("main", "r3", "r2")]
+    requests = []
+    for branch, token, previous in told:
+        request = deploys_from(f"production deploys from {branch}", branch)
+        request.evidence[0].MergeFrom(submission_pb2.EvidenceItem(**revision(token, previous)))
+        requests.append(ingest_service_pb2.RememberStreamRequest(submission=request))
+    answers = [answer async for answer in team["A"].ingest.RememberStream(iter(requests))]
+    moved = [[s.current_revision for s in answer.response.placement.sources] for answer in answers]
+    assert moved == [["r1"], ["r2"], [], ["r3"]]
+    assert answers[2].refusal.reason == error_reason_pb2.ERROR_REASON_SOURCE_REVISION_STALE
+    assert await recalled(team["A"]) == {"main"}
