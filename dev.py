@@ -201,6 +201,20 @@ def command_lock() -> int:
     return 0
 
 
+def _peers_environment(lock: Path) -> Path:
+    """An environment with what a benchmark compares with, apart from the project's; returns its Python interpreter."""
+    home = ROOT / ".dev" / lock.stem
+    python, stamp = home / "bin" / "python", home / ".stamp"
+    wanted = hashlib.sha256(lock.read_bytes()).hexdigest()
+    with set_up_lock():
+        if not (stamp.exists() and stamp.read_text() == wanted):
+            say(f"making the environment of {lock.name}")
+            must(uv(), "venv", "--quiet", "--clear", "--no-project", "--python", sys.executable, home)
+            must(uv(), "pip", "sync", "--quiet", "--python", python, "--require-hashes", lock)
+            stamp.write_text(wanted)
+    return python
+
+
 def command_bench(*arguments: str) -> int:
     """Runs a benchmark: ``accuracy flight --data DIR``, ``perf policy``; all take ``--json``."""
     if len(arguments) < 2:
@@ -211,6 +225,8 @@ def command_bench(*arguments: str) -> int:
     if not script.is_file():
         say(f"there is no benchmark {area}/{name}")
         return 2
+    if (lock := script.with_suffix(".lock")).is_file():
+        os.environ["CORRIGENDA_BENCH_PYTHON"] = str(_peers_environment(lock))
     # The mutation run needs the tests' tools; measurements need what runs.
     return in_environment(DEV if area == "quality" else RUNTIME, str(script), *rest)
 
