@@ -8,10 +8,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 import pytest
+from corrigenda_cli.__main__ import main
 from corrigenda_cli.stack import Stack
 from corrigenda_core.domain.snapshots import Outcome
 
@@ -25,6 +27,30 @@ async def command(stack: Stack, *arguments: str, given: bytes = b"") -> subproce
     environment = {**os.environ, "CORRIGENDA_DATABASE_URL": stack.url("corrigenda_auditor")}
     line = [sys.executable, "-m", "corrigenda_cli", *arguments]
     return await asyncio.to_thread(subprocess.run, line, env=environment, input=given, capture_output=True, check=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """How a command has ended that ran in this process."""
+
+    status: int
+    said: str
+    complained: str
+
+
+@pytest.fixture
+def run(without_workers: Stack, capsys: pytest.CaptureFixture[str]) -> Callable[..., Awaitable[Ended]]:
+    """Runs the command as the auditor in this process: starting another one takes longer than what it does."""
+
+    async def run(*arguments: str) -> Ended:
+        url = without_workers.url("corrigenda_auditor")
+        given = arguments if "--database-url" in arguments else (*arguments, "--database-url", url)
+        capsys.readouterr()
+        status = await asyncio.to_thread(main, given)
+        captured = capsys.readouterr()
+        return Ended(status=status, said=captured.out, complained=captured.err)
+
+    return run
 
 
 @pytest.fixture
@@ -52,7 +78,9 @@ async def test_past_decisions_are_replayed_to_the_same_bytes(without_workers: St
     assert len(decisions.stdout.splitlines()) == 5
 
 
-async def test_a_decision_that_was_tampered_with_is_found(without_workers: Stack, reviewed: Any) -> None:
+async def test_a_decision_that_was_tampered_with_is_found(
+    without_workers: Stack, reviewed: Any, run: Callable[..., Awaitable[Ended]]
+) -> None:
     with psycopg.connect(without_workers.admin_url, autocommit=True) as owner:
         owner.execute("SET session_replication_role = replica")
         owner.execute(
@@ -60,43 +88,43 @@ async def test_a_decision_that_was_tampered_with_is_found(without_workers: Stack
             "WHERE team_id = %s AND decision ->> 'outcome' = 'resolve'",
             [reviewed.team_id],
         )
-    replayed = await command(without_workers, "review", "replay", "--team", reviewed.team_id, "--json")
-    assert replayed.returncode == 1
-    report = json.loads(replayed.stdout)
+    replayed = await run("review", "replay", "--team", reviewed.team_id, "--json")
+    assert replayed.status == 1
+    report = json.loads(replayed.said)
     assert (report["same"], report["different"]) == (4, 1)
     assert '"early_quorum"' in report["differences"][0]["stored"]
 
 
-async def test_a_preview_says_what_another_setting_would_bring(without_workers: Stack, reviewed: Any) -> None:
+async def test_a_preview_says_what_another_setting_would_bring(
+    reviewed: Any, run: Callable[..., Awaitable[Ended]]
+) -> None:
     preview = ("review", "preview", "--team", reviewed.team_id, "--json")
-    report = json.loads((await command(without_workers, *preview, "--at", "2026-02-01T00:00:00Z")).stdout)
+    report = json.loads((await run(*preview, "--at", "2026-02-01T00:00:00Z")).said)
     assert (report["conflicts"], report["changed"]) == (2, 1)
     (changed,) = report["listed"]
     assert changed["now"]["reason"] == "before_deadline"
     assert (changed["previewed"]["reason"], bool(changed["previewed"]["winner"])) == ("due_majority", True)
-    unchanged = json.loads((await command(without_workers, *preview, "--review-period-days", "30")).stdout)
+    unchanged = json.loads((await run(*preview, "--review-period-days", "30")).said)
     assert [row["previewed"]["reason"] for row in unchanged["listed"]] == ["before_deadline"]
-    refused = await command(without_workers, *preview, "--review-period-days", "31")
-    assert (refused.returncode, b"must be 1..30" in refused.stderr) == (2, True)
+    refused = await run(*preview, "--review-period-days", "31")
+    assert (refused.status, "must be 1..30" in refused.complained) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("role", "team", "said"),
     [
-        ("corrigenda_reviewer", None, b"does not see every team"),
-        ("corrigenda_auditor", "01900000-0000-7000-8000-000000000000", b"there is no such team"),
+        ("corrigenda_reviewer", None, "does not see every team"),
+        ("corrigenda_auditor", "01900000-0000-7000-8000-000000000000", "there is no such team"),
     ],
 )
 async def test_what_cannot_be_seen_is_no_success(
-    without_workers: Stack, disputing: Any, role: str, team: str | None, said: bytes
+    without_workers: Stack,
+    disputing: Any,
+    run: Callable[..., Awaitable[Ended]],
+    role: str,
+    team: str | None,
+    said: str,
 ) -> None:
-    ended = await command(
-        without_workers,
-        "review",
-        "replay",
-        "--team",
-        team or disputing.team_id,
-        "--database-url",
-        without_workers.url(role),
-    )
-    assert (ended.returncode, said in ended.stderr) == (2, True)
+    asked = ("review", "replay", "--team", team or disputing.team_id, "--database-url", without_workers.url(role))
+    ended = await run(*asked)
+    assert (ended.status, said in ended.complained) == (2, True)

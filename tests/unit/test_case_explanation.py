@@ -260,3 +260,10 @@ def test_people_read_why_there_is_nothing_to_decide() -> None:
         "Decision: dismiss (no_material_disagreement)",
         "Nothing to decide: live positions: 1, needs at least 2; owners of live positions: 1, needs at least 2",
     ]
+
+
+@pytest.mark.rule("R7.20")
+def test_one_more_witness_is_tried_for_the_positions_that_are_asked_about() -> None:
+    every, asked = explain_case(TWO_TO_TWO), explain_case(TWO_TO_TWO, [PositionId("release")])
+    assert asked.one_more == tuple(one for one in every.one_more if one.position_id == "release")
+    assert (asked.readings, asked.at_deadline) == (every.readings, every.at_deadline)

@@ -15,7 +15,8 @@ from corrigenda_core.policy.decision_codec import (
 from corrigenda_core.policy.team_conflict import decide_case
 from corrigenda_core.testing.case_snapshots import BEFORE_DEADLINE, DEADLINE, Witness, case, member, plain, side
 from corrigenda_core.testing.case_strategies import case_snapshots
-from hypothesis import given
+from corrigenda_core.testing.effort import examples
+from hypothesis import given, settings
 
 OPENED = DEADLINE - timedelta(days=7)
 MAJORITY = case(side("main", *plain(1)), side("release", *plain(2)), now=BEFORE_DEADLINE)
@@ -70,6 +71,7 @@ def test_a_time_without_a_zone_is_refused() -> None:
         PreviewedChange(at=datetime(2026, 1, 1))  # noqa: DTZ001 - that is what is refused
 
 
+@settings(max_examples=examples(fast=25, full=500))
 @given(case_snapshots())
 def test_a_stored_evaluation_is_written_as_it_was_whatever_became_of_its_order(snapshot: CaseSnapshot) -> None:
     evaluation = decide_case(snapshot)
