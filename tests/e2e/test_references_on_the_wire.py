@@ -1,18 +1,24 @@
 """A correction of another owner's relationship in another slot: the reference, and the case of kind `reference`."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from corrigenda.admin.v1 import admin_service_pb2
 from corrigenda.conflict.v1 import conflict_case_pb2, conflict_service_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import relationship_pb2
+from corrigenda_core.rpc.convert import timestamp_of
 
 pytestmark = pytest.mark.database
 
 NewTeam = Callable[..., Awaitable[Any]]
 Request = Callable[..., ingest_service_pb2.RememberRequest]
+WAIT_SECONDS = 120.0
+
 Verifies = Callable[[str], Awaitable[bool]]
 
 
@@ -28,6 +34,16 @@ async def case_of(client: Any, conflict_id: str) -> conflict_case_pb2.ConflictCa
     answer = await client.conflict.GetConflict(request)
     assert isinstance(answer.conflict, conflict_case_pb2.ConflictCase)
     return answer.conflict
+
+
+async def decided(client: Any, conflict_id: str) -> conflict_case_pb2.ConflictCase:
+    """The case once the reviewer, a process of its own, has decided it."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while True:
+            case = await case_of(client, conflict_id)
+            if case.status != conflict_case_pb2.CASE_STATUS_OPEN:
+                return case
+            await asyncio.sleep(0.05)
 
 
 def correcting(deploys_from: Request, target: placement_pb2.RelationshipPlacement, text: str, branch: str) -> Any:
@@ -99,4 +115,26 @@ async def test_a_case_follows_its_members_in_both_slots(
     left = await case_of(team["A"], answer.conflict.conflict_id)
     assert left.version == opened.version + 3
     assert {one.label: one.members_total for one in left.positions} == {"recorded": 1, "corrected": 0}
+    assert await ledger_verifies(team.team_id)
+
+
+@pytest.mark.rule("R7.12", "R7.16")
+async def test_the_reviewer_decides_a_case_whose_sides_stand_in_two_slots(
+    new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies
+) -> None:
+    began = datetime(2026, 1, 5, tzinfo=UTC)
+    team = await new_team(driven_from=began)
+    target = await placed(team["A"], deploys_from("production deploys from main", "main"))
+    answer = await placed(team["B"], correcting(deploys_from, target, "staging deploys from main", "main"))
+    await placed(team["C"], correcting(deploys_from, target, "I saw it: staging deploys from main", "main"))
+    await team.admin.admin.DriveClock(
+        admin_service_pb2.DriveClockRequest(idempotency_key="due", time=timestamp_of(began + timedelta(days=8)))
+    )
+    case = await decided(team["A"], answer.conflict.conflict_id)
+    assert (case.status, case.resolution_reason) == (conflict_case_pb2.CASE_STATUS_RESOLVED, "due_majority")
+    assert [one.label for one in case.positions if one.preferred] == ["corrected"]
+    lost = recall_service_pb2.TraceRequest(relationship_id=target.relationship.relationship_id)
+    kept = recall_service_pb2.TraceRequest(relationship_id=answer.relationship.relationship_id)
+    states = [(await team["A"].recall.Trace(team["A"].own_writes(one))).relationship.status for one in (lost, kept)]
+    assert states == [relationship_pb2.RELATIONSHIP_STATUS_SUPERSEDED, relationship_pb2.RELATIONSHIP_STATUS_ACTIVE]
     assert await ledger_verifies(team.team_id)
