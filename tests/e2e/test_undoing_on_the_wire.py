@@ -404,3 +404,21 @@ async def test_what_was_moved_to_another_entity_since_bars_the_undo(pair: Pair, 
         a.conflict.RevertResolution(reverting(decision_pb2.Decision(decision_id=moved.decision_id)))
     )
     assert (refusal.reason, refusal.field) == (Reason.INVALID_FIELD, "decision_id")
+
+
+@pytest.mark.rule("R4.17", "R4.7")
+async def test_a_statement_goes_back_to_the_row_that_carried_it(new_team: NewTeam, deploys_from: Request) -> None:
+    """Two runs of one value become one when what parted them is retracted, and are two again, in their own rows."""
+    team = await new_team(profiles=["A"])
+    a = team["A"]
+    rows = [
+        await placed_row(a, deploys_from(f"since 1 {month} 2020 production deploys from {name}", name))
+        for month, name in (("January", "main"), ("March", "release"), ("May", "main"))
+    ]
+    assert len({row.relationship_id for row in rows}) == 3
+    before = await current(a, *rows)
+    (forgotten,) = (await a.ingest.Forget(retracting(rows[1]))).forgotten
+    joined = (await traced(a, rows[2])).relationship
+    assert joined.validity.HasField("closed_to_nothing")
+    await a.conflict.RevertResolution(reverting(forgotten.decision))
+    assert await current(a, *rows) == before
