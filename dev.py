@@ -192,6 +192,11 @@ def command_rules(*arguments: str) -> int:
     return run(sys.executable, "docs/rules_index.py", *arguments)
 
 
+def command_pages(*arguments: str) -> int:
+    """Makes docs/ERRORS.md and docs/LIMITS.md from the code; ``--check`` fails if they are out of date."""
+    return in_environment(DEV, "docs/reference_pages.py", *arguments)
+
+
 def command_lock() -> int:
     """Resolves the dependencies anew and writes both lock files (hashes, no host names: docs/adr/0001)."""
     must(uv(), "lock", "--quiet", "--upgrade")
@@ -216,7 +221,7 @@ def _peers_environment(lock: Path) -> Path:
 
 
 def command_bench(*arguments: str) -> int:
-    """Runs a benchmark: ``accuracy flight --data DIR``, ``perf policy``; all take ``--json``."""
+    """Runs a benchmark: ``accuracy flight --data DIR``, ``perf remember``, ``quality mutation``; with ``--json``."""
     if len(arguments) < 2:
         say("bench AREA NAME [options]; the scripts are bench/AREA/NAME.py")
         return 2
@@ -242,6 +247,7 @@ COMMANDS = {
     "bench": (command_bench, "run a benchmark: bench AREA NAME [options]"),
     "corrigenda": (command_cli, "run the corrigenda command with the arguments given"),
     "rules": (command_rules, "derive docs/RULES.md [--check]"),
+    "pages": (command_pages, "make docs/ERRORS.md and docs/LIMITS.md from the code [--check]"),
     "lock": (command_lock, "resolve the dependencies anew and write the lock files"),
 }
 

@@ -104,7 +104,11 @@ class Placing:
         return self.bound.prepared.given.proposal_id
 
     def placed(self, state: Mapping[Slot, SlotView]) -> tuple[PlannedRevision, RelationshipAnswer]:
-        """The revision of this placement, and the answer to it; the first outcome that fits."""
+        """The revision of this placement, and the answer to it; the first outcome that fits.
+
+        What is entailed becomes a statement, what is insufficient waits, what is contradicted is rejected; another
+        modality stays an observation (R3.3).
+        """
         if any(self.fragments[index].quarantined for index in self.bound.cited_indexes):
             return self._kept(OutcomeKind.QUARANTINED, "R2.7", "quarantined_evidence")
         if self.bound.predicate is None:

@@ -60,6 +60,7 @@ def _unique(names: Iterable[str], field: str, attribute: str) -> frozenset[str]:
 
 
 def _evidence(item: EvidenceInput, field: str) -> PreparedEvidence:
+    """A text as it is stored: its very bytes, their hash, and no NUL (R2.1)."""
     if "\0" in item.content:
         raise Refusal(Reason.INVALID_FIELD, f"{field}.content must not contain NUL", field=f"{field}.content")
     previous = item.previous_source_revision

@@ -97,7 +97,7 @@ class CasePosition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictCase:
-    """The current version of a case with its positions; leases and attempts are kept apart, they are no revision."""
+    """The current version of a case with its positions (R7.9); leases and attempts are kept apart, no revisions."""
 
     conflict_id: ConflictId
     set_key: SetKey

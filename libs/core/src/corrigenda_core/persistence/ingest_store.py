@@ -285,7 +285,7 @@ def slot_of(row: Row) -> Slot | None:
 
 
 def _predicates(rows: Iterable[Row]) -> dict[PredicateKey, Predicate]:
-    """By form; a form that is a key means that predicate, whatever other predicate has it as an alias."""
+    """By form, the key before the alias (R3.5): a key means its predicate, whichever other one has it as an alias."""
     by_alias = {PredicateKey(row["form"]): predicate_of(row) for row in rows if not row["is_key"]}
     by_key = {PredicateKey(row["form"]): predicate_of(row) for row in rows if row["is_key"]}
     return by_alias | by_key

@@ -76,7 +76,7 @@ class TeamClock:
         self._sql = load_sql("team_clock.sql")
 
     def set_team(self, team_id: TeamId) -> Query:
-        """Sets the team for row-level security until the transaction ends.
+        """Sets the team for row-level security until the transaction ends (R11.2; statements name the team besides).
 
         SET LOCAL, because ``set_config`` does not reach the shards of a distributed table; it takes no parameters, so
         the id is checked to be nothing but an id.
