@@ -52,7 +52,7 @@ def limits_page() -> str:
         "",
         "*Made from `policy/limits.py` by `dev.py pages`.*",
         "",
-        "Every bound has a name and a unit; what breaks it is refused with its name, the offered and the allowed figure.",
+        "Every bound has a name and a unit. What breaks it is refused with the name, the offered and allowed figure.",
         "Sizes of texts are bytes of UTF-8 or Unicode code points.",
         "",
         "| bound | unit | least | greatest | default | a value above it is refused with |",
