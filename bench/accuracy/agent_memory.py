@@ -8,7 +8,8 @@ remembers, the agent asks `PreflightRemember`: where the memory would hold the s
 same moment, the later record corrects that one, and the agent says so by `correction_target`.
 
 A question with a ``probe`` names its slot. What holds is read from Recall at the asked point of both time axes, what
-ever held and when from Timeline, who said so from Trace. The others are read by the cues of the predicates alone.
+ever held and when from Timeline, who said so from Trace. The others are read by the cues of the predicates alone. The
+questions pass over most events, so every slot is asked for what it holds now as well.
 
     python3 dev.py bench accuracy agent_memory --data DIR [--json]
 
@@ -21,7 +22,7 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -163,6 +164,10 @@ class Asking:
             return frozenset(name_of(entry) for entry in entries if ever_held(entry))
         return frozenset(await self._objects(subject, predicate, temporal))
 
+    async def holds_now(self, subject: str, predicate: str) -> Answer:
+        """What Recall finds of one slot now."""
+        return frozenset(await self._objects(subject, predicate, time_pb2.TemporalSelector()))
+
     async def _objects(self, subject: str, predicate: str, temporal: time_pb2.TemporalSelector) -> list[str]:
         found = await self._team.recall(f"{subject} {WORDS[predicate].phrase}", temporal)
         return [one.object.entity.name for one in found if one.predicate == predicate and one.subject.name == subject]
@@ -286,6 +291,20 @@ def summary(
     }
 
 
+def slots_of(events: Iterable[Mapping[str, Any]], metadata: Mapping[str, Any]) -> dict[tuple[str, str], Answer]:
+    """What each slot holds after all events: every value it ever had, or the one that starts last, the later record
+    where several start together."""
+    slots: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for event in events:
+        slots.setdefault((event["subject"], event["predicate"]), []).append(event)
+    held = {}
+    for slot, told in slots.items():
+        last = max(told, key=lambda event: (moment(event["valid_from"]), moment(event["recorded_at"])))
+        one = metadata["predicates"][slot[1]]["cardinality"] == "one"
+        held[slot] = frozenset({last["object"]} if one else {event["object"] for event in told})
+    return held
+
+
 async def run(folder: Path) -> dict[str, Any]:
     """Remembers all events, asks all questions."""
     metadata = json.loads((folder / "metadata.json").read_text(encoding="utf-8"))
@@ -301,7 +320,14 @@ async def run(folder: Path) -> dict[str, Any]:
         await team.searchable()
         asking = Asking(team)
         answers = [await asking.answer(question) for question in questions]
-    return {"events": len(events), "outcomes": outcomes, **summary(questions, answers, metadata["dimensions"])}
+        slots = slots_of(events, metadata)
+        recalled = {slot: await asking.holds_now(*slot) for slot in slots}
+    return {
+        "events": len(events),
+        "outcomes": outcomes,
+        "slots": {"slots": len(slots), "right": sum(recalled[slot] == held for slot, held in slots.items())},
+        **summary(questions, answers, metadata["dimensions"]),
+    }
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -312,6 +338,7 @@ def readable(result: Mapping[str, Any]) -> str:
     shown = [f"{'overall':16} {result['right']:>3} of {result['questions']}"]
     shown += [f"{name:16} {one['right']:>3} of {one['questions']}" for name, one in result["dimensions"].items()]
     shown += [f"wrong: {one['question']} {one['answer']} {one['gold']}" for one in result["wrong"]]
+    shown.append(f"{'slots now':16} {result['slots']['right']:>3} of {result['slots']['slots']}")
     return "\n".join([*shown, f"what became of {result['events']} events: {result['outcomes']}"])
 
 

@@ -85,6 +85,36 @@ def test_factconsolidation_is_scored_by_the_only_answer(answer: list[str], gold:
     assert module("factconsolidation").is_right(answer, gold) is right
 
 
+def test_a_slot_holds_what_starts_last_and_of_many_everything() -> None:
+    told = [
+        ("ada", "lives_in", "Wick", "2026-01-01", "2026-01-02"),
+        ("ada", "lives_in", "Fenmoor", "2026-03-01", "2026-03-01"),
+        # Told late, of an earlier time; then another value for the very start of the last one, recorded later.
+        ("ada", "lives_in", "Lark", "2026-02-01", "2026-04-01"),
+        ("bo", "lives_in", "Wick", "2026-01-01", "2026-01-02"),
+        ("bo", "lives_in", "Lark", "2026-01-01", "2026-01-03"),
+        ("bo", "speaks", "Dutch", "2026-01-01", "2026-01-03"),
+        ("bo", "speaks", "Czech", "2026-01-01", "2026-01-03"),
+    ]
+    keys = ("subject", "predicate", "object", "valid_from", "recorded_at")
+    metadata = {"predicates": {"lives_in": {"cardinality": "one"}, "speaks": {"cardinality": "many"}}}
+    slots = module("agent_memory").slots_of([dict(zip(keys, one, strict=True)) for one in told], metadata)
+    assert slots == {
+        ("ada", "lives_in"): {"Fenmoor"},
+        ("bo", "lives_in"): {"Lark"},
+        ("bo", "speaks"): {"Dutch", "Czech"},
+    }
+
+
+@pytest.mark.parametrize("script", ["agent_memory", "factconsolidation"])
+def test_a_folder_without_the_data_is_said(
+    script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [script, "--data", str(tmp_path)])
+    assert module(script).main() == 2
+    assert str(tmp_path) in capsys.readouterr().err
+
+
 FACTS = {
     ("Bluebook", "author"): ["Ada"],
     ("Ada", "married_to"): ["Bo"],

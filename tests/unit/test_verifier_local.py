@@ -382,6 +382,8 @@ PREDICATE_FORMS = [
     ("Bob watches over Ann", "Bob", "watch_over", "Ann", ENTAILED),
     ("Apple Inc. is owned by Bob", "Apple Inc.", "owned_by", "Bob", ENTAILED),
     ("Bob lives in Washington, D.C..", "Bob", "lives_in", "Washington, D.C.", ENTAILED),
+    ("S.C. Fenmoor is owned by Bob", "S.C. Fenmoor", "owned_by", "Bob", ENTAILED),
+    ("Bob lives in F.M. Lark is owned by Ada.", "Bob", "lives_in", "Lark", INSUFFICIENT),
     ("Bob writes C++", "Bob", "writes", "C", INSUFFICIENT),
     ("J. Smith knows Ann", "J. Smith", "knows", "Ann", ENTAILED),
     ("Bob lives in New York", "Bob", "lives_in", "York", INSUFFICIENT),

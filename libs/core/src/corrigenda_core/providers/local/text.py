@@ -65,6 +65,8 @@ _ABBREVIATIONS = frozenset(
     {"mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "inc", "ltd", "co", "corp", "no", "vs", "e.g", "i.e", "approx"}
     | {"jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec"}
 )
+# "K." of "Ursula K. Le Guin", "S.C." of "S.C. Salgueiros".
+_INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])*")
 _CLOSED_BY = {
     '"': '"', "\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u00ab": "\u00bb", "\u00bb": "\u00ab",
     "\u2039": "\u203a", "\u300c": "\u300d", "\u300e": "\u300f", "'": "'\u2019", "\u2018": "'\u2019",
@@ -199,7 +201,7 @@ def _ends_sentence(content: str, words: tuple[Word, ...], place: int) -> bool:
 def _goes_on(content: str, words: tuple[Word, ...], full_stop: int, following: Word) -> bool:
     """Whether a full stop belongs to a shortened word, so that the sentence goes on behind it."""
     before = words[full_stop - 1].norm if full_stop else ""
-    is_initial = len(before) == 1 and before.isalpha()
+    is_initial = _INITIALS.fullmatch(before) is not None
     # Sentences may start with an identifier in lower case, and hardly ever with a conjunction or a verb.
     continues = content[following.start].islower() and following.norm in SENTENCE_CONTINUES
     return before in _ABBREVIATIONS or is_initial or continues
