@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from corrigenda_core.domain.actors import Actor, ActorKind
 from corrigenda_core.domain.cases import CaseAction, CaseKind, CaseStatus, ConflictCase
+from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.evidence import Authority, StartWindow, Support
 from corrigenda_core.domain.ids import (
@@ -32,7 +33,9 @@ from corrigenda_core.domain.time import ClosedToNothing, Instant, Interval, Mome
 from corrigenda_core.policy.case_effects import may_answer_case, plan_case_effects
 from corrigenda_core.policy.case_questions import decide_question
 from corrigenda_core.policy.case_review import ReviewPlan, decide_staying, plan_case_alert, plan_case_review
+from corrigenda_core.policy.case_side import plan_referred_side
 from corrigenda_core.policy.references import plan_references
+from corrigenda_core.policy.view_changes import with_neighbour
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -516,3 +519,30 @@ def test_a_question_counts_the_positions_that_it_does_not_name() -> None:
         CaseKind.CURRENT_STATE, subject="x", predicate="is", scope="", positions=[str(n) for n in range(12)]
     )
     assert asked.endswith("8, 9 or one of 2 more?")
+
+
+@pytest.mark.rule("R7.1", "R7.3")
+def test_a_correction_from_another_slot_opens_its_case_where_the_corrected_one_lies() -> None:
+    staging = Slot(subject_id=EntityId("staging"), predicate=SLOT.predicate)
+    said = row("r9", "b", "main", slot=staging)
+    reference = CrossReference(
+        reference_id=ReferenceId("x"),
+        kind=ReferenceKind.CORRECTS,
+        source_id=said.relationship_id,
+        target_id=MAIN.relationship_id,
+    )
+    placed = Changes(relationships=(said,), supports=(support(said),), references=(reference,))
+    (case,) = plan_referred_side(view([MAIN]), said, placed, context()).cases
+    assert (case.set_key.kind, case.set_key.slot) == (CaseKind.REFERENCE, SLOT)
+    assert {p.key: [m.relationship_id for m in p.members] for p in case.positions} == {
+        "recorded": ["r1"],
+        "corrected": ["r9"],
+    }
+    beside = replace(
+        view([said]), slot=staging, rows_beside=(MAIN,), supports_beside=(support(MAIN),), references=(reference,)
+    )
+    assert plan_case_effects(beside, context()).cases == ()
+    # What stands beside a slot follows the changes of its own, and nothing else of these comes in.
+    ended = replace(MAIN, version=2, validity=Interval(end=day("09-01")))
+    followed = with_neighbour(beside, SLOT, Changes(relationships=(ended, RELEASE)))
+    assert followed.rows_beside == (ended,)
