@@ -25,6 +25,8 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda_cli.stack import Stack
+from corrigenda_core.config import LogFormat, LogLevel
+from corrigenda_core.observability import configure_logging
 from corrigenda_core.rpc.client import Client, Endpoints
 from machine import machine_facts
 from remember import BenchTeam, summary
@@ -115,6 +117,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--texts", type=int, default=300)
     options = parser.parse_args()
+    configure_logging(level=LogLevel.WARNING, format=LogFormat.CONSOLE, process="benchmark")
     with tempfile.TemporaryDirectory() as folder:
         result = asyncio.run(measured(options, Path(folder)))
     if options.json:

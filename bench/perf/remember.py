@@ -24,8 +24,10 @@ import psycopg
 from corrigenda.ingest.v1 import ingest_service_pb2, ingest_service_pb2_grpc
 from corrigenda_cli.demonstration_team import prepare
 from corrigenda_cli.stack import Stack
+from corrigenda_core.config import LogFormat, LogLevel
 from corrigenda_core.domain.actors import Caller, KeyScope
 from corrigenda_core.domain.ids import KeyId
+from corrigenda_core.observability import configure_logging
 from corrigenda_core.persistence.database import Database
 from corrigenda_core.persistence.read_transaction import ReadRunner
 from corrigenda_core.persistence.team_store import create_team
@@ -245,6 +247,7 @@ def main() -> int:
     parser.add_argument("--statements", type=int, default=400, help="calls in half of a measurement")
     parser.add_argument("--rounds", type=int, default=4, help="floor and service take turns this often")
     options = parser.parse_args()
+    configure_logging(level=LogLevel.WARNING, format=LogFormat.CONSOLE, process="benchmark")
     with tempfile.TemporaryDirectory() as folder:
         result = asyncio.run(measured(options, Path(folder)))
     if options.json:
