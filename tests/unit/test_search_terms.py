@@ -88,3 +88,26 @@ def test_scripts_without_word_breaks(character: str) -> None:
 
 def test_the_longest_evidence_is_read_whole() -> None:
     assert decide_limit("content").greatest == MAX_TEXT_CODE_POINTS
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        (0x0300, 0x036F),
+        (0x0591, 0x05C7),
+        (0x0610, 0x061A),
+        (0x064B, 0x065F),
+        (0x0670, 0x0670),
+        (0x1AB0, 0x1ACE),
+        (0x1DC0, 0x1DFF),
+        (0x20D0, 0x20F0),
+        (0xFE00, 0xFE2F),
+    ],
+)
+def test_a_search_overlooks_the_diacritics_of_a_block_from_its_first_to_its_last(first: int, last: int) -> None:
+    for mark in (first, last):
+        assert plan_document_terms(f"x{chr(mark)}y") == ("xy",)
+
+
+def test_marks_beyond_these_blocks_are_part_of_the_word() -> None:
+    assert plan_document_terms("x\u1b00y") == ("x\u1b00y",)
