@@ -1,7 +1,7 @@
 """One valid request for every RPC that mutates, in a team that was prepared for it; a new RPC needs one here.
 
-Tests that hold for every mutation walk this table. Each maker gets a fresh team that drives its clock, with the profiles
-A and B and the predicate ``deploys_from``, and leaves exactly one thing to do: what its request asks for.
+Tests that hold for every mutation walk this table. Each maker gets a fresh team that drives its clock, with the
+profiles A and B and the predicate ``deploys_from``, and leaves exactly one thing to do: what its request asks for.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ async def answers_of(client: Client, name: str, request: Message) -> list[Any]:
     return [answer async for answer in stub(request)]
 
 
-async def _remember(team: Asking) -> Message:
+async def _remember(team: Asking) -> ingest.RememberRequest:
     """Opens a case, since another owner says otherwise."""
     await team.b.ingest.Remember(team.deploys_from(_MAIN, "main"))
     return team.deploys_from(_RELEASE, "release", key=_KEY)
@@ -164,7 +164,7 @@ async def _own_question(team: Asking, second: str = _RELEASE) -> Row:
     return await placed_row(team.a, team.deploys_from(second, "release"))
 
 
-async def _resolve_conflict(team: Asking) -> Message:
+async def _resolve_conflict(team: Asking) -> conflict.ResolveConflictRequest:
     release = await _own_question(team)
     (item,) = await items_of(team.a)
     return deciding(item, idempotency_key=_KEY, keep_new=keep_new(release))
