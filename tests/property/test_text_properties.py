@@ -253,7 +253,7 @@ def test_a_span_and_its_quote_are_the_same_citation(content: str, data: st.DataO
     else:
         with pytest.raises(Refusal) as refused:
             decide_cited_span([content], by_quote, field="evidence[0]")
-        assert refused.value.metadata == {"matches": str(matches)}
+        assert refused.value.metadata == {"count": str(matches)}
 
 
 @EXAMPLES

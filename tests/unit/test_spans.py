@@ -87,4 +87,4 @@ def test_a_quote_matches_exactly_once_or_the_error_has_the_count(
         decide_cited_span([content], quote(text), field=FIELD)
     assert refused.value.reason is reason
     assert refused.value.field == f"{FIELD}.quote"
-    assert refused.value.metadata == {"matches": matches}
+    assert refused.value.metadata == {"count": matches}

@@ -17,6 +17,8 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from corrigenda_core.config import LogFormat, LogLevel
+from corrigenda_core.observability import configure_logging
 from corrigenda_core.persistence.embedded import EmbeddedPostgres
 from corrigenda_core.persistence.migrate import migrate
 
@@ -60,6 +62,11 @@ PROCESSES = (
     ProcessSpec(name="reviewer", module="corrigenda_conflict.reviewer", role="corrigenda_reviewer"),
     ProcessSpec(name="indexer", module="corrigenda_recall.indexer", role="corrigenda_indexer", asks_models=True),
 )
+
+
+def log_to_standard_error() -> None:
+    """What this process itself has to log goes to standard error: standard output is the command's answer."""
+    configure_logging(level=LogLevel.WARNING, format=LogFormat.CONSOLE, process="corrigenda")
 
 
 def role_url(url: str, role: str, password: str) -> str:

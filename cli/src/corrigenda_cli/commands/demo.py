@@ -52,7 +52,9 @@ async def _play(options: argparse.Namespace) -> Result:
 
     from corrigenda_cli.demonstration import BEGINNING, REVIEW_WAIT_SECONDS, Demonstration
     from corrigenda_cli.demonstration_team import make_team
-    from corrigenda_cli.stack import Stack
+    from corrigenda_cli.stack import Stack, log_to_standard_error
+
+    log_to_standard_error()
 
     def say(text: str) -> None:
         print(text, file=sys.stderr if options.json else sys.stdout, flush=True)

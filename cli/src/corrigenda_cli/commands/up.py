@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from corrigenda_cli.stack import Stack
+    from corrigenda_cli.stack import Stack, log_to_standard_error
 
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 DIRECTORY_VARIABLE = "CORRIGENDA_DIRECTORY"
@@ -52,8 +52,9 @@ async def _up(options: argparse.Namespace) -> int:
     from corrigenda_core.process import stop_event
 
     from corrigenda_cli.child import ChildFailedError
-    from corrigenda_cli.stack import Stack
+    from corrigenda_cli.stack import Stack, log_to_standard_error
 
+    log_to_standard_error()
     stop = stop_event()
     stack = Stack(
         directory=options.directory.resolve(),
@@ -100,13 +101,14 @@ def _demonstration_keys(stack: Stack) -> dict[str, str]:
 
 
 def _show(stack: Stack, keys: dict[str, str], *, as_json: bool) -> None:
-    endpoints = {name: stack.address(name) for name in ("ingest", "conflict", "recall", "gateway")}
+    endpoints = {name: stack.address(name) for name in ("ingest", "conflict", "recall")}
+    endpoints["gateway"] = f"http://{stack.address('gateway')}/mcp"
     if as_json:
         print(json.dumps({"endpoints": endpoints, "keys": keys, "directory": str(stack.directory)}), flush=True)
         return
     lines = ["", "Corrigenda is up.", ""]
     lines += [f"  {name:<9} {address}" for name, address in endpoints.items()]
-    lines += [f"  {'MCP':<9} http://{endpoints['gateway']}/mcp (with a key as bearer token)"]
+    lines += ["", "Agents reach the gateway over MCP, with a key as bearer token."]
     lines += ["", "The demonstration team's keys (kept in the stack's directory):", ""]
     lines += [f"  {name:<9} {key}" for name, key in keys.items()]
     lines += ["", "Three calls to paste (grpcurl -plaintext takes the same header, data and method):", ""]

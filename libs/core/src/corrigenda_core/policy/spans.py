@@ -71,7 +71,7 @@ def _quote_span(content: str, quote: str, field: str) -> TextSpan:
             Reason.QUOTE_NOT_FOUND,
             f"{field} does not stand in the text; a quote must be verbatim, code point by code point",
             field=field,
-            metadata={"matches": "0"},
+            metadata={"count": "0"},
         )
     if content.find(quote, start + 1) >= 0:
         matches = _match_count(content, quote)
@@ -79,7 +79,7 @@ def _quote_span(content: str, quote: str, field: str) -> TextSpan:
             Reason.QUOTE_AMBIGUOUS,
             f"{field} stands in the text {matches} times; quote more of it, or give offsets",
             field=field,
-            metadata={"matches": str(matches)},
+            metadata={"count": str(matches)},
         )
     return TextSpan(start=start, end=start + len(quote))
 
