@@ -107,6 +107,13 @@ def test_a_valid_proposal_has_no_problem(answer: ExtractorAnswer) -> None:
         (entity(name="\u200b"), "visible"),
         (entity(name="n" * 257), "name must have"),
         (entity(name="staging"), "stand in the cited text"),
+        (replace(GOOD, extractor="x\x00"), "name of the extractor must have no NUL"),
+        # Their normal forms are those of a name in the text and of a kind that the predicate takes.
+        (entity(name="Produc\x00tion"), "name must have no NUL"),
+        (entity(name="Produc\ud800tion"), "no unpaired surrogate"),
+        (entity(kind="environ\x00ment"), "entity_kind must have no NUL"),
+        (stated(proposal_id=ProposalId("x\x00")), "proposal_id must have no NUL"),
+        (valued(ProposedValue(type=ValueType.NUMBER, text="1\x002 EUR")), "a value must have no NUL"),
         (entity(kind="k" * 65), "entity_kind"),
         (entity(kind="person"), "of kind environment"),
         (entity(aliases=("prod",)), "only a name"),

@@ -7,7 +7,7 @@ from corrigenda.ingest.v1 import ingest_service_pb2
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import evidence_pb2, relationship_pb2
 from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.rpc.json_mapping import fill_from_json, to_json, value_names
+from corrigenda_core.rpc.json_mapping import MAX_SHOWN_NAME_CODE_POINTS, fill_from_json, to_json, value_names
 from corrigenda_core.rpc.validation import find_breaches
 
 REQUEST: dict[str, Any] = {
@@ -68,15 +68,44 @@ def test_a_null_says_what_an_absent_field_does() -> None:
         ({"temporal": {"known": 1}}, "temporal.known"),
         ({"temporal": "now"}, "temporal"),
         ({"idempotencyKey": "k"}, "idempotencyKey"),
-        ({"limit": "many"}, ""),
-        ({"temporal": {"valid_at": "yesterday"}}, ""),
-        ({"query": 7}, ""),
+        ({"limit": "many"}, "limit"),
+        ({"limit": "5"}, "limit"),
+        ({"limit": True}, "limit"),
+        ({"limit": 1.5}, "limit"),
+        ({"limit": 2**32}, "limit"),
+        ({"limit": float("inf")}, "limit"),
+        ({"limit": float("nan")}, "limit"),
+        ({"temporal": {"valid_at": "yesterday"}}, "temporal.valid_at"),
+        ({"temporal": {"valid_at": "2026-01-01T00:00:00+99:99"}}, "temporal.valid_at"),
+        ({"temporal": {"valid_at": {}}}, "temporal.valid_at"),
+        ({"query": 7}, "query"),
+        ({"query": "\ud800"}, "query"),
+        ({"\ud800" * 100: 1}, "?" * MAX_SHOWN_NAME_CODE_POINTS),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_place(given: dict[str, object], field: str) -> None:
     with pytest.raises(Refusal) as refused:
         fill_from_json(recall_service_pb2.RecallRequest(), given)
     assert (refused.value.reason, refused.value.field) == (Reason.INVALID_FIELD, field)
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"metadata": "x"}, "metadata"),
+        ({"metadata": {"key": 1}}, "metadata.value"),
+        ({"metadata": {"\ud800": "value"}}, "metadata.key"),
+        ({"evidence": [{"confidence": 10**400}]}, "evidence[0].confidence"),
+        ({"evidence": [{"confidence": "NaN"}]}, "evidence[0].confidence"),
+        ({"evidence": [{"confidence": float("nan")}]}, "evidence[0].confidence"),
+        ({"proposal": {"entities": [[]]}}, "proposal.entities[0]"),
+    ],
+)
+def test_no_value_that_json_can_write_is_more_than_refused(given: dict[str, object], field: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        fill_from_json(ingest_service_pb2.RememberRequest(), given)
+    assert (refused.value.reason, refused.value.field) == (Reason.INVALID_FIELD, field)
+    refused.value.message.encode()
 
 
 @pytest.mark.parametrize("value", ["POLARITY_POSITIVE", "positive", "", 1])

@@ -114,6 +114,15 @@ async def test_a_failure_behind_an_invalid_answer_leaves_that() -> None:
     assert len(judge.problems) == 2
 
 
+async def test_what_is_recorded_can_be_kept() -> None:
+    """A record is text and JSON of the database, and neither takes NUL."""
+    _, judgement = await asked([answer("a\x00b", "\ud800", reason="c\x00", model="d\x00", excerpt="\x00")], retries=0)
+    assert isinstance(judgement, Judgement)
+    kept = judgement.answer
+    assert (kept.verdict, kept.kept_id, kept.reason, kept.model) == ("a\ufffdb", "\ufffd", "c\ufffd", "d\ufffd")
+    assert (kept.excerpt, judgement.problem) == ("\ufffd", "no such verdict: a\ufffdb")
+
+
 async def test_what_is_recorded_is_bounded() -> None:
     _, judgement = await asked([answer("v" * 9_999, "k" * 9_999, reason="r" * 9_999, model="m" * 9_999)], retries=0)
     assert isinstance(judgement, Judgement)

@@ -130,6 +130,12 @@ def test_a_reason_may_be_as_long_as_its_bound() -> None:
     assert find_problems(REQUEST, answer(finding(1), finding(2, reason="r" * MAX_REASON_CODE_POINTS))) == ()
 
 
+@pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
+def test_no_text_of_an_answer_is_one_that_cannot_be_kept(text: str) -> None:
+    assert "reason must have no NUL" in "\n".join(find_problems(REQUEST, answer(finding(1), finding(2, reason=text))))
+    assert "name of the verifier" in "\n".join(find_problems(REQUEST, answer(finding(1), finding(2), verifier=text)))
+
+
 def test_problems_are_bounded_and_quote_nothing_of_the_answer() -> None:
     request = replace(REQUEST, proposals=tuple(wanted(n) for n in range(MAX_PROBLEMS + 5)))
     problems = find_problems(request, answer(finding(99, reason="secret payload")))

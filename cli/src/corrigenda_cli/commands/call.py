@@ -120,7 +120,7 @@ def _requests(method: WireMethod, given: str) -> Iterator[Message]:
             continue
         try:
             said: Any = json.loads(part)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Refusal(Reason.INVALID_FIELD, f"the request is no JSON: {error}") from error
         request = method.new_request()
         fill_from_json(request, said)

@@ -10,6 +10,7 @@ from corrigenda_core.domain.objects import Polarity, ValueType
 from corrigenda_core.domain.predicates import Predicate
 from corrigenda_core.domain.submissions import EntityRef, ProposedEntity, ProposedRelationship, ProposedValue
 from corrigenda_core.domain.verification import Modality
+from corrigenda_core.policy.kept_text import is_kept_as_it_is
 from corrigenda_core.policy.limits import decide_limit, is_within
 from corrigenda_core.policy.normalisation import decide_text_form, decide_value
 from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
@@ -18,6 +19,7 @@ from corrigenda_core.providers.asking import MAX_PROBLEMS, MAX_RETRIES, Asking, 
 from corrigenda_core.providers.metrics import Observe, unobserved
 
 MAX_EXTRACTOR_NAME_CODE_POINTS = 128
+NOT_KEPT = "must have no NUL and no unpaired surrogate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +81,8 @@ def find_extraction_problems(request: ExtractionRequest, answer: ExtractorAnswer
 def _problems(request: ExtractionRequest, answer: ExtractorAnswer) -> Iterator[str]:
     if not 0 < len(answer.extractor) <= MAX_EXTRACTOR_NAME_CODE_POINTS:
         yield f"extractor must name itself in 1..{MAX_EXTRACTOR_NAME_CODE_POINTS} code points"
+    if not is_kept_as_it_is(answer.extractor):
+        yield f"the name of the extractor {NOT_KEPT}"
     for name, items in (
         ("entities_per_proposal", answer.entities),
         ("relationships_per_proposal", answer.relationships),
@@ -108,6 +112,9 @@ def _entity_problems(entity: ProposedEntity) -> Iterator[str]:
     for limit, text in (("reference_name", entity.ref), ("name", entity.name), ("entity_kind", entity.kind)):
         if not is_within(decide_limit(limit), len(text)):
             yield f"{limit} must have 1..{decide_limit(limit).greatest} code points"
+        # The normal forms that are compared below have no such characters, and what is stored would.
+        if not is_kept_as_it_is(text):
+            yield f"{limit} {NOT_KEPT}"
     if not decide_text_form(entity.name) or not decide_text_form(entity.kind):
         yield "name and kind must have something visible in them"
     if entity.aliases or entity.context or entity.known_entity_id is not None:
@@ -122,6 +129,8 @@ def _relationship_problems(
 ) -> Iterator[str]:
     if not is_within(decide_limit("reference_name"), len(one.proposal_id)):
         yield f"proposal_id must have 1..{decide_limit('reference_name').greatest} code points"
+    if not is_kept_as_it_is(one.proposal_id):
+        yield f"proposal_id {NOT_KEPT}"
     if not isinstance(one.polarity, Polarity) or not isinstance(one.modality, Modality):
         yield "polarity and modality must be of the given ones"
     said = (one.scope, one.comment, one.valid_from, one.valid_to, one.correction_target, one.conflict_context)
@@ -191,6 +200,9 @@ def _value_problems(predicate: Predicate, value: ProposedValue) -> Iterator[str]
         return
     if not is_within(decide_limit("name"), len(value.text)):
         yield f"a value must have 1..{decide_limit('name').greatest} code points"
+        return
+    if not is_kept_as_it_is(value.text) or not is_kept_as_it_is(value.unit):
+        yield f"a value {NOT_KEPT}"
         return
     try:
         decide_value(value, predicate_unit=predicate.unit, field="object_value")

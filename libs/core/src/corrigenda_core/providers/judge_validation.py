@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from corrigenda_core.domain.judging import JudgeAnswer, Judgement, JudgeQuestion, Verdict
 from corrigenda_core.policy.judging import decide_verdict
+from corrigenda_core.policy.kept_text import apply_kept_characters
 from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
 from corrigenda_core.ports.providers import Judge, ProviderFailed, UnusableAnswer
 from corrigenda_core.providers.asking import MAX_RETRIES, Patience
@@ -92,11 +93,15 @@ def _bounded(question: JudgeQuestion, answer: JudgeAnswer) -> Judgement:
     judgement = decide_verdict(question, answer)
     cut = replace(
         answer,
-        verdict=answer.verdict[:MAX_VERDICT_CODE_POINTS],
-        judge=answer.judge[:MAX_NAME_CODE_POINTS],
-        model=answer.model[:MAX_NAME_CODE_POINTS],
-        reason=answer.reason[:MAX_REASON_CODE_POINTS],
-        kept_id=None if answer.kept_id is None else answer.kept_id[:MAX_NAME_CODE_POINTS],
-        excerpt=None if answer.excerpt is None else answer.excerpt[:MAX_EXCERPT_CODE_POINTS],
+        verdict=_kept(answer.verdict, MAX_VERDICT_CODE_POINTS),
+        judge=_kept(answer.judge, MAX_NAME_CODE_POINTS),
+        model=_kept(answer.model, MAX_NAME_CODE_POINTS),
+        reason=_kept(answer.reason, MAX_REASON_CODE_POINTS),
+        kept_id=None if answer.kept_id is None else _kept(answer.kept_id, MAX_NAME_CODE_POINTS),
+        excerpt=None if answer.excerpt is None else _kept(answer.excerpt, MAX_EXCERPT_CODE_POINTS),
     )
-    return replace(judgement, answer=cut)
+    return replace(judgement, answer=cut, problem=apply_kept_characters(judgement.problem))
+
+
+def _kept(text: str, code_points_max: int) -> str:
+    return apply_kept_characters(text[:code_points_max])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from corrigenda_core.domain.objects import Polarity
 from corrigenda_core.domain.time import Side, TimeBound
 from corrigenda_core.domain.verification import Modality, VerificationVerdict
+from corrigenda_core.policy.kept_text import is_kept_as_it_is
 from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
 from corrigenda_core.ports.providers import (
     CitedBound,
@@ -23,6 +24,7 @@ from corrigenda_core.providers.metrics import Observe, unobserved
 
 MAX_REASON_CODE_POINTS = 1024
 MAX_VERIFIER_NAME_CODE_POINTS = 128
+NOT_KEPT = "must have no NUL and no unpaired surrogate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +87,8 @@ def find_problems(request: VerificationRequest, answer: VerifierAnswer) -> tuple
 def _problems(request: VerificationRequest, answer: VerifierAnswer) -> Iterator[str]:
     if not 0 < len(answer.verifier) <= MAX_VERIFIER_NAME_CODE_POINTS:
         yield f"verifier must name itself in 1..{MAX_VERIFIER_NAME_CODE_POINTS} code points"
+    if not is_kept_as_it_is(answer.verifier):
+        yield f"the name of the verifier {NOT_KEPT}"
     proposals = {proposal.proposal_id: proposal for proposal in request.proposals}
     answered = Counter(finding.proposal_id for finding in answer.findings)
     for proposal_id in proposals:
@@ -105,6 +109,8 @@ def _finding_problems(request: VerificationRequest, proposal: ProposalToVerify, 
         yield "verdict must be entailed, contradicted or insufficient"
     if not 0 < len(finding.reason) <= MAX_REASON_CODE_POINTS:
         yield f"reason must have 1..{MAX_REASON_CODE_POINTS} code points"
+    if not is_kept_as_it_is(finding.reason):
+        yield f"reason {NOT_KEPT}"
     if not isinstance(finding.found_polarity, Polarity | None):
         yield "found_polarity must be + or -"
     if not isinstance(finding.found_modality, Modality | None):

@@ -8,6 +8,7 @@ It is the JSON mapping of protobuf with three differences, all read from the des
 from __future__ import annotations
 
 import base64
+import sys
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, cast
@@ -16,12 +17,23 @@ from corrigenda.options.v1 import options_pb2
 from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.policy.instants import decide_instant
+from corrigenda_core.policy.kept_text import is_unicode
 
 Json = dict[str, Any]
 
+MAX_SHOWN_NAME_CODE_POINTS = 64
+
 _WELL_KNOWN = "google.protobuf."
+_RANGES = {
+    FieldDescriptor.CPPTYPE_INT32: range(-(2**31), 2**31),
+    FieldDescriptor.CPPTYPE_INT64: range(-(2**63), 2**63),
+    FieldDescriptor.CPPTYPE_UINT32: range(2**32),
+    FieldDescriptor.CPPTYPE_UINT64: range(2**64),
+}
 _NUMBERS = {
     FieldDescriptor.CPPTYPE_INT32,
     FieldDescriptor.CPPTYPE_INT64,
@@ -64,14 +76,15 @@ def fill_from_json(message: Message, given: Mapping[str, Any]) -> None:
     """Fills a message with what JSON says.
 
     Raises:
-        Refusal: INVALID_FIELD naming the path of a field that does not exist or whose value is of another type.
+        Refusal: INVALID_FIELD naming the path of a field that does not exist or whose value is of another type. It
+            quotes no value.
     """
     prepared = _prepared(_descriptor(message), given, "")
     try:
         json_format.ParseDict(prepared, message)
-    except json_format.ParseError as error:
-        # The parser names the place in its own words; everything that could be at fault there is the caller's.
-        raise Refusal(Reason.INVALID_FIELD, str(error)) from error
+    except json_format.ParseError:
+        # Two parts of a choice, or a duration that is none. The parser's words, and so its error, hold what was given.
+        raise Refusal(Reason.INVALID_FIELD, "the fields of the request do not fit together") from None
 
 
 def to_json(message: Message) -> Json:
@@ -97,29 +110,43 @@ def _prefix(enum: EnumDescriptor) -> str:
 def _prepared(message: Descriptor, given: Any, path: str) -> Any:
     """The JSON of protobuf for a message."""
     if is_well_known(message):
-        return given
+        return _well_known(message, given, path)
     if not isinstance(given, Mapping):
-        raise Refusal(Reason.INVALID_FIELD, f"{path or 'the request'} must be an object", field=path)
+        raise _refusal(path, "must be an object") if path else _refusal("", "the request must be an object")
     by_name = {json_name(field): field for field in message.fields}
     prepared = {}
     for name, value in given.items():
-        place = f"{path}.{name}" if path else name
+        place = f"{path}.{_shown(name)}" if path else _shown(name)
         field = by_name.get(name)
         if field is None:
-            allowed = ", ".join(by_name)
-            raise Refusal(Reason.INVALID_FIELD, f"{place} is no field", field=place, metadata={"allowed": allowed})
+            raise _refusal(place, "is no field", allowed=", ".join(by_name))
         # A null says what an absent field does.
         if value is not None:
             prepared[field.name] = _prepared_field(field, value, place)
     return prepared
 
 
+def _well_known(message: Descriptor, given: Any, path: str) -> str:
+    """The text of a message of protobuf's own; its parser of instants takes offsets that do not exist."""
+    text = _text(given, path)
+    if message.full_name == Timestamp.DESCRIPTOR.full_name:
+        return decide_instant(text, field=path).isoformat()
+    return text
+
+
 def _prepared_field(field: FieldDescriptor, value: Any, path: str) -> Any:
-    if map_entry(field) is not None:
-        return value
+    entry = map_entry(field)
+    if entry is not None:
+        if not isinstance(value, Mapping):
+            raise _refusal(path, "must be an object")
+        # The key is the caller's text, so the path says only which half of an entry is at fault.
+        of_value = entry.fields_by_name["value"]
+        return {
+            _text(key, f"{path}.key"): _prepared_one(of_value, item, f"{path}.value") for key, item in value.items()
+        }
     if field.is_repeated:
         if not isinstance(value, list):
-            raise Refusal(Reason.INVALID_FIELD, f"{path} must be a list", field=path)
+            raise _refusal(path, "must be a list")
         return [_prepared_one(field, item, f"{path}[{index}]") for index, item in enumerate(value)]
     return _prepared_one(field, value, path)
 
@@ -129,7 +156,47 @@ def _prepared_one(field: FieldDescriptor, value: Any, path: str) -> Any:
         return _prepared(field.message_type, value, path)
     if field.enum_type is not None:
         return _enum_number(field.enum_type, value, path)
+    kind = field.cpp_type
+    if kind == FieldDescriptor.CPPTYPE_STRING:
+        return _text(value, path)
+    if kind == FieldDescriptor.CPPTYPE_BOOL:
+        if not isinstance(value, bool):
+            raise _refusal(path, "must be true or false")
+        return value
+    return _whole_number(value, _RANGES[kind], path) if kind in _RANGES else _finite_number(value, path)
+
+
+def _text(value: Any, path: str) -> str:
+    """A text that UTF-8 can hold: an unpaired surrogate, which JSON can write, is no character."""
+    if not isinstance(value, str):
+        raise _refusal(path, "must be a text")
+    if not is_unicode(value):
+        raise _refusal(path, "must not have an unpaired surrogate")
     return value
+
+
+def _whole_number(value: Any, allowed: range, path: str) -> int:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    # JSON does not tell 5 from 5.0.
+    if not is_number or value != value // 1 or int(value) not in allowed:
+        raise _refusal(path, f"must be a whole number from {allowed[0]} to {allowed[-1]}")
+    return int(value)
+
+
+def _finite_number(value: Any, path: str) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not abs(value) <= sys.float_info.max:
+        raise _refusal(path, "must be a finite number")
+    return float(value)
+
+
+def _shown(name: Any) -> str:
+    """The name of a field as a refusal may hold it, whoever made it up."""
+    return str(name)[:MAX_SHOWN_NAME_CODE_POINTS].encode(errors="replace").decode()
+
+
+def _refusal(path: str, problem: str, **metadata: str) -> Refusal:
+    return Refusal(Reason.INVALID_FIELD, f"{path} {problem}".strip(), field=path, metadata=metadata)
 
 
 def _enum_number(enum: EnumDescriptor, value: Any, path: str) -> int:
