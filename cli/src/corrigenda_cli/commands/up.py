@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from corrigenda_cli.stack import Stack, log_to_standard_error
+    from corrigenda_cli.stack import Stack
 
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 DIRECTORY_VARIABLE = "CORRIGENDA_DIRECTORY"
