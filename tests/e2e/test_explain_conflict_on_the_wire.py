@@ -12,6 +12,7 @@ from corrigenda.conflict.v1 import case_explanation_pb2, conflict_case_pb2, conf
 from corrigenda.ingest.v1 import ingest_service_pb2
 from corrigenda.type.v1 import time_pb2
 from corrigenda_core.domain.errors import Reason
+from corrigenda_core.policy.limits import decide_limit
 from corrigenda_core.rpc.convert import instant_of, timestamp_of
 from corrigenda_core.rpc.status import refusal_of
 
@@ -128,9 +129,14 @@ async def test_pages_of_a_case_hold_what_it_leaves_out(new_team: NewTeam, deploy
     """More positions than a case shows come on pages, and every event after them, each once."""
     names = [f"P{number:02}" for number in range(13)]
     team = await new_team(driven_from=BEGIN, profiles=names)
-    for name in names:
+    greatest = decide_limit("positions_shown").greatest
+    for number, name in enumerate(names, start=1):
         placed = await team[name].ingest.Remember(deploys_from(f"production deploys from {name.lower()}", name.lower()))
-    conflict_id = placed.placement.relationships[0].conflict.conflict_id
+        conflict_id = placed.placement.relationships[0].conflict.conflict_id
+        if number in (greatest, greatest + 1):
+            request = conflict_service_pb2.GetConflictRequest(conflict_id=conflict_id)
+            shown = (await team[name].conflict.GetConflict(request)).conflict
+            assert (len(shown.positions), shown.positions_truncated) == (greatest, number > greatest)
     seen: list[str] = []
     events: list[conflict_case_pb2.CaseAction.ValueType] = []
     token, pages = "", 0

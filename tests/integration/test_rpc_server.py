@@ -28,7 +28,7 @@ from corrigenda_core.rpc.interceptors import DEADLINE_DEFAULT_SECONDS, CallGate
 from corrigenda_core.rpc.methods import methods_of
 from corrigenda_core.rpc.metrics import CallMetrics
 from corrigenda_core.rpc.rate_limit import RateLimit, RateLimiter
-from corrigenda_core.rpc.server import RpcServer, ServiceBinding
+from corrigenda_core.rpc.server import MESSAGE_BYTES_MAX, RpcServer, ServiceBinding
 from corrigenda_core.rpc.status import DETAILS_KEY, refusal_of
 from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -189,6 +189,35 @@ async def test_a_handler_learns_the_caller_the_request_id_and_the_deadline(start
     assert trailing["x-request-id"] == "abc-1"
     assert client.seen_revision == 5
     assert client.own_writes(placement()).min_revision == 5
+
+
+@pytest.mark.parametrize(("asked_seconds", "given"), [(150, 150), (180, 180), (181, 180), (3_600, 180)])
+async def test_a_caller_asks_for_no_more_time_than_the_greatest_deadline(
+    start: Start, asked_seconds: int, given: int
+) -> None:
+    running = await start()
+    async with running.client(READER) as client:
+        answer = await client.ingest.GetPlacement(placement(), timeout=asked_seconds)
+    # What is left in the handler, to the whole second, after a little of it has passed.
+    assert given - 5 <= int(answer.placement.author.name.split()[-1]) <= given
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "code"),
+    [
+        pytest.param(MESSAGE_BYTES_MAX, grpc.StatusCode.INVALID_ARGUMENT, id="at the bound: read, and then refused"),
+        pytest.param(MESSAGE_BYTES_MAX + 1, grpc.StatusCode.RESOURCE_EXHAUSTED, id="one byte more: not read"),
+    ],
+)
+async def test_a_message_has_at_most_its_bound_in_bytes(start: Start, size_bytes: int, code: grpc.StatusCode) -> None:
+    running = await start()
+    request = remember(content="x" * size_bytes)
+    request.evidence[0].content = "x" * (2 * size_bytes - request.ByteSize())
+    assert request.ByteSize() == size_bytes
+    async with running.client(WRITER) as client:
+        with pytest.raises(grpc.aio.AioRpcError) as refused_:
+            await client.ingest.Remember(request)
+    assert refused_.value.code() is code
 
 
 async def test_a_request_id_that_could_forge_a_log_line_is_replaced(start: Start) -> None:

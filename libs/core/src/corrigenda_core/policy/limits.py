@@ -104,7 +104,7 @@ LIMITS: tuple[Limit, ...] = (
     Limit(name="message", unit=Unit.BYTES, greatest=4 * 1024 * 1024),
     Limit(name="deadline", unit=Unit.SECONDS, greatest=180, default=30),
     # --- verification and judgement
-    Limit(name="verifier_attempts", unit=Unit.ATTEMPTS, least=1, greatest=3),
+    Limit(name="verifier_retries", unit=Unit.ATTEMPTS, greatest=3),
     Limit(name="verification_token", unit=Unit.BYTES, greatest=64 * 1024),
     Limit(name="preflight_token_lifetime", unit=Unit.SECONDS, least=1, greatest=600, default=600),
     Limit(name="judge_other_statements", unit=Unit.ITEMS, greatest=6),

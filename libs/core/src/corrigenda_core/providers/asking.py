@@ -7,13 +7,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from corrigenda_core.policy.limits import decide_limit
 from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
 from corrigenda_core.ports.providers import ProviderFailed, UnusableAnswer
 from corrigenda_core.providers.metrics import Observe, Worth, unobserved
 
 A = TypeVar("A")
 
-MAX_RETRIES = 3
+MAX_RETRIES = decide_limit("verifier_retries").greatest
 MAX_PROBLEMS = 20
 
 

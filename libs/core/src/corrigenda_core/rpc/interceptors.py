@@ -30,6 +30,7 @@ from opentelemetry import propagate, trace
 
 from corrigenda_core.domain.actors import Caller, KeyScope
 from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.policy.limits import decide_limit
 from corrigenda_core.ports.authentication import Authenticator
 from corrigenda_core.rpc.calls import CallContext, enter_call
 from corrigenda_core.rpc.methods import MethodAccess
@@ -38,8 +39,8 @@ from corrigenda_core.rpc.rate_limit import RateLimiter
 from corrigenda_core.rpc.status import CODES, DETAILS_KEY, status_of
 from corrigenda_core.rpc.validation import refuse_invalid
 
-DEADLINE_DEFAULT_SECONDS = 30.0
-DEADLINE_MAX_SECONDS = 180.0
+DEADLINE_DEFAULT_SECONDS = float(decide_limit("deadline").default)
+DEADLINE_MAX_SECONDS = float(decide_limit("deadline").greatest)
 IN_FLIGHT_MAX = 256
 REQUEST_ID_KEY = "x-request-id"
 

@@ -18,9 +18,10 @@ from google.protobuf.descriptor import ServiceDescriptor
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from corrigenda_core.policy.limits import decide_limit
 from corrigenda_core.rpc.interceptors import CallGate
 
-MESSAGE_BYTES_MAX = 4 * 1024 * 1024
+MESSAGE_BYTES_MAX = decide_limit("message").greatest
 DRAIN_SECONDS = 20.0
 CHECK_INTERVAL_SECONDS = 5.0
 CHECK_TIMEOUT_SECONDS = 2.0
