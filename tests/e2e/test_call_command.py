@@ -43,7 +43,7 @@ async def test_a_method_is_called_by_its_name_and_answers_with_json(stack: Stack
 
 async def test_a_refusal_is_json_with_what_to_do_and_exit_status_1(stack: Stack, new_team: NewTeam) -> None:
     team = await new_team()
-    for request in ('{"querry": "x"}', '{"query": ""}', "no json"):
+    for request in ('{"querry": "x"}', '{"query": ""}', "no json", "[" * 5_000):
         status, output, errors = await call(stack, team.keys["A"], "RecallService/Recall", request)
         assert (status, output) == (1, "")
         error = json.loads(errors)["error"]

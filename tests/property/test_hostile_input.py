@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import copy
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -32,6 +34,7 @@ from corrigenda_core.rpc.wire_methods import wire_methods
 from corrigenda_core.security.keys import key_text, parse_key
 from corrigenda_core.testing.filled_messages import filled
 from corrigenda_core.testing.hostile_input import (
+    ALWAYS_WRONG,
     SHARES,
     any_json,
     any_text,
@@ -101,6 +104,33 @@ def test_json_with_one_thing_wrong_is_read_or_refused(descriptor: Any, data: st.
         again = GetMessageClass(descriptor)()
         fill_from_json(again, to_json(message))
         assert again == message
+
+
+def places(said: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The paths of everything in some JSON."""
+    if path:
+        yield path
+    for key, one in said.items() if isinstance(said, dict) else enumerate(said) if isinstance(said, list) else ():
+        yield from places(one, (*path, key))
+
+
+def test_every_field_reads_or_refuses_each_thing_that_is_always_wrong() -> None:
+    tried = set()
+    for descriptor in REQUESTS:
+        for path in places(VALID[descriptor.full_name]):
+            # A field of a message that many requests hold is tried in the first of them.
+            field = path[-2:] if len(path) > 1 else (descriptor.name, *path)
+            if field in tried:
+                continue
+            tried.add(field)
+            for wrong in ALWAYS_WRONG:
+                said = copy.deepcopy(VALID[descriptor.full_name])
+                holder = said
+                for key in path[:-1]:
+                    holder = holder[key]
+                holder[path[-1]] = wrong
+                read(GetMessageClass(descriptor)(), said)
+    assert len(tried) > 100
 
 
 def without_nothing(said: Any) -> Any:

@@ -150,3 +150,11 @@ def test_a_resource_is_a_read_that_some_tool_makes(uri: str, tool: str | None) -
         request = TOOLS[call.tool].method.new_request()
         fill_from_json(request, call.arguments)
         assert find_breaches(request) == ()
+
+
+@pytest.mark.parametrize("given", [{"query": "\ud800"}, {"limit": "\ud800"}, {"\ud800": 1}])
+def test_a_refusal_can_be_sent_whatever_was_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(Refusal) as refused:
+        fill_from_json(TOOLS["recall_memory"].method.new_request(), given)
+    assert refused.value.reason is Reason.INVALID_FIELD
+    assert failed(refused.value).model_dump_json()
