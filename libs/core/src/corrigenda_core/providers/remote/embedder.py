@@ -14,6 +14,8 @@ from corrigenda_core.providers.remote.endpoint import Endpoint
 MAX_BATCH_TEXTS = 32
 MAX_READ_CODE_POINTS = 8192
 """What is sent of a text; models read no more, and some refuse a longer one."""
+LEAST_LENGTH = 1e-150
+"""The squares of a shorter vector's figures have lost digits, and so would its direction."""
 
 
 class _Item(BaseModel):
@@ -101,7 +103,7 @@ class RemoteEmbedder:
             found[item.index] = item.embedding
         with np.errstate(over="ignore", invalid="ignore"):
             lengths = np.linalg.norm(found, axis=1, keepdims=True)
-        if not np.isfinite(lengths).all() or (lengths == 0.0).any():
+        if not np.isfinite(lengths).all() or (lengths < LEAST_LENGTH).any():
             raise ProviderFailed("the service's vectors are no directions")
         unit: Vectors = (found / lengths).astype(np.float32)
         return unit
