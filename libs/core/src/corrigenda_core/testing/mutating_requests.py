@@ -6,7 +6,7 @@ profiles A and B and the predicate ``deploys_from``, and leaves exactly one thin
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -158,10 +158,15 @@ async def _forget(team: Asking) -> Message:
     return forgetting(idempotency_key=_KEY, retract=forgetting_pb2.Retract(relationship_id=row.relationship_id))
 
 
-async def _own_question(team: Asking, second: str = _RELEASE) -> Row:
-    """A is asked about main, in force, and release, held: the row of the latter."""
-    await placed_row(team.a, team.deploys_from(_MAIN, "main"))
-    return await placed_row(team.a, team.deploys_from(second, "release"))
+def _of(subject: str, request: ingest.RememberRequest) -> ingest.RememberRequest:
+    request.proposal.entities[0].name = subject
+    return request
+
+
+async def _own_question(team: Asking, subject: str = "production") -> Row:
+    """A is asked about main, in force, and release, held, which a judge prefers: the row of the latter."""
+    await placed_row(team.a, _of(subject, team.deploys_from(f"{subject} deploys from main", "main")))
+    return await placed_row(team.a, _of(subject, team.deploys_from(f"{subject} now deploys from release", "release")))
 
 
 async def _resolve_conflict(team: Asking) -> conflict.ResolveConflictRequest:
@@ -175,8 +180,9 @@ async def _revert_resolution(team: Asking) -> Message:
     return reverting(decided.decision, idempotency_key="taken back")
 
 
-async def _auto_resolve(team: Asking) -> Message:
-    await _own_question(team, "production now deploys from release")
+async def _auto_resolve(team: Asking, subjects: Sequence[str] = ("production",)) -> Message:
+    for subject in subjects:
+        await _own_question(team, subject)
     return conflict.AutoResolveRequest(idempotency_key=_KEY, minimum_age_seconds=0)
 
 
@@ -244,16 +250,17 @@ async def _open_team(_: Asking) -> Message:
     return admin.OpenTeamRequest(idempotency_key=_KEY)
 
 
-async def _scan_conflicts(team: Asking) -> Message:
-    """Two owners' values of a cardinality that became one only now."""
+async def _scan_conflicts(team: Asking, subjects: Sequence[str] = ("production",)) -> Message:
+    """Two owners' values of a cardinality that became one only now; a commit for each subject."""
     await team.admin.admin.RegisterPredicate(_predicate(predicate_pb2.CARDINALITY_MANY, idempotency_key="many"))
-    for client, branch in ((team.a, "main"), (team.b, "release")):
-        said = team.deploys_from(f"production ships from {branch}", branch, predicate="ships_from")
-        await placed_row(client, said)
+    for subject in subjects:
+        for client, branch in ((team.a, "main"), (team.b, "release")):
+            said = team.deploys_from(f"{subject} ships from {branch}", branch, predicate="ships_from")
+            await placed_row(client, _of(subject, said))
     await team.admin.admin.RegisterPredicate(
         _predicate(predicate_pb2.CARDINALITY_ONE, idempotency_key="one", expected_version=1)
     )
-    return admin.ScanConflictsRequest(idempotency_key=_KEY)
+    return admin.ScanConflictsRequest(idempotency_key=_KEY, slots_per_commit=1)
 
 
 async def _erase_evidence(team: Asking) -> Message:
@@ -263,7 +270,9 @@ async def _erase_evidence(team: Asking) -> Message:
     )
 
 
-REQUESTS: Mapping[str, Callable[[Asking], Awaitable[Message]]] = {
+Make = Callable[[Asking], Awaitable[Message]]
+
+REQUESTS: Mapping[str, Make] = {
     "Remember": _remember,
     "RememberStream": _remember_stream,
     "ResolvePlacement": _resolve_placement,
@@ -287,3 +296,9 @@ REQUESTS: Mapping[str, Callable[[Asking], Awaitable[Message]]] = {
     "EraseEvidence": _erase_evidence,
 }
 """Prepares the team and gives the request, by the RPC's name."""
+
+SEVERAL_COMMITS: Mapping[str, Make] = {
+    "AutoResolve": lambda team: _auto_resolve(team, ("production", "staging")),
+    "ScanConflicts": lambda team: _scan_conflicts(team, ("production", "staging")),
+}
+"""Requests that are answered with a stream and commit part by part; two parts each."""
