@@ -32,6 +32,7 @@ from corrigenda_core.testing.mutating_requests import (
     Make,
     answers_of,
     is_asked_by_the_administrator,
+    merging,
     process_of,
 )
 from google.protobuf.message import Message
@@ -222,6 +223,25 @@ async def test_what_was_killed_at_its_second_commit_goes_on_where_it_was(
     whole = await undisturbed(services, deploys_from, rows_of, name, make)
     assert effect(before, interrupted) != whole
     assert effect(before, after) == whole
+
+
+@pytest.mark.parametrize("failpoint", list(Failpoint) if is_full_tier() else [COMMITTED])
+async def test_a_merge_outlives_the_service_that_it_was_passed_on_to(
+    services: Services, deploys_from: Request, rows_of: RowsOf, failpoint: Failpoint
+) -> None:
+    one = await asked(services, deploys_from, "ResolveConflict", merging)
+    before = rows_of(one.team_id)
+    async with services.another("ingest", {VARIABLE: f"{failpoint}=kill"}) as doomed:
+        told = {"CORRIGENDA_INGEST_ADDRESS": doomed.facts["address"]}
+        async with services.another("conflict", told) as passing_on:
+            with pytest.raises(grpc.aio.AioRpcError) as lost:
+                await one.answers(services, {"conflict": passing_on.facts["address"]})
+            assert lost.value.code() is grpc.StatusCode.UNAVAILABLE
+        assert await asyncio.wait_for(doomed.wait(), SECONDS) == -signal.SIGKILL
+    interrupted = rows_of(one.team_id)
+    assert (interrupted != before) is (failpoint is COMMITTED)
+    after = await repeated(services, one, rows_of)
+    assert effect(before, after) == await undisturbed(services, deploys_from, rows_of, "ResolveConflict", merging)
 
 
 @pytest.mark.parametrize("name", AT_ONCE)

@@ -14,6 +14,7 @@ from typing import Any
 from corrigenda.admin.v1 import admin_service_pb2 as admin
 from corrigenda.admin.v1 import source_pb2
 from corrigenda.conflict.v1 import conflict_service_pb2 as conflict
+from corrigenda.conflict.v1 import resolution_pb2
 from corrigenda.ingest.v1 import (
     forgetting_pb2,
     identity_correction_pb2,
@@ -23,7 +24,7 @@ from corrigenda.ingest.v1 import (
 )
 from corrigenda.ingest.v1 import ingest_service_pb2 as ingest
 from corrigenda.options.v1 import key_scope_pb2
-from corrigenda.type.v1 import predicate_pb2
+from corrigenda.type.v1 import evidence_pb2, predicate_pb2
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 
@@ -173,6 +174,18 @@ async def _resolve_conflict(team: Asking) -> conflict.ResolveConflictRequest:
     release = await _own_question(team)
     (item,) = await items_of(team.a)
     return deciding(item, idempotency_key=_KEY, keep_new=keep_new(release))
+
+
+async def merging(team: Asking) -> conflict.ResolveConflictRequest:
+    """A decision that the conflict service passes on: ingest takes it with the sentence that it stores."""
+    await _own_question(team)
+    (item,) = await items_of(team.a)
+    merge = resolution_pb2.Merge(
+        content="the checklist: production deploys from trunk",
+        source_type=evidence_pb2.SOURCE_TYPE_MANUAL,
+        entity=resolution_pb2.MergedEntity(name="trunk", entity_kind="git_branch"),
+    )
+    return deciding(item, idempotency_key=_KEY, merge=merge)
 
 
 async def _revert_resolution(team: Asking) -> Message:
