@@ -19,7 +19,7 @@ from corrigenda.ingest.v1 import ingest_service_pb2 as ingest
 from corrigenda_core.domain.actors import Caller, KeyScope
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import KeyId, TeamId
-from corrigenda_core.persistence.database import Database, Row
+from corrigenda_core.persistence.database import Database, PoolSettings, Row
 from corrigenda_core.persistence.ledger_verification import verify_ledger
 from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.read_transaction import ReadRunner
@@ -110,7 +110,10 @@ class Writer:
 async def pools(shared_database: ThrowawayDatabase) -> AsyncIterator[tuple[Database, Database]]:
     async with AsyncExitStack() as opened:
         url = shared_database.url("corrigenda_ingest")
-        yield (await opened.enter_async_context(Database(url)), await opened.enter_async_context(Database(url)))
+        # Two writers share a connection, and a busy machine may let them wait for it.
+        settings = PoolSettings(acquire_timeout_seconds=SECONDS)
+        one, two = (Database(url, settings=settings) for _ in range(2))
+        yield (await opened.enter_async_context(one), await opened.enter_async_context(two))
 
 
 async def writing_team(database: ThrowawayDatabase, pool: Database) -> Team:
