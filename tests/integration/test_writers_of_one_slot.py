@@ -216,7 +216,8 @@ async def test_32_writers_leave_one_live_case_and_one_value_in_force(
         calls = [writer(said(chance, deploys_from, subject, predicate)) for writer in writers]
         refused = [one for one in await at_once(shared_database, team, calls) if isinstance(one, BaseException)]
         assert not refused, (number, refused[0])
-        assert broken(shared_database, team) == [], number
+    # The history has every version, so what was wrong for one instant of one round is still there.
+    assert broken(shared_database, team) == []
     assert count(shared_database, team, "ingests") == ROUNDS * WRITERS
     # The writers did meet on their slot: each has a case at least, and the owners have said more than one thing.
     assert count(shared_database, team, "conflict_cases") >= ROUNDS
