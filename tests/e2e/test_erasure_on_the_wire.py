@@ -202,6 +202,9 @@ async def test_an_erased_text_is_nowhere_and_the_history_still_verifies(
         asked = nickname(f"{text} Indeed.", f"Ann{number}", canary, ref=f"who-{canary}", context={"seen": "elsewhere"})
         unclear = await team["C"].ingest.Remember(asked)
         assert unclear.placement.entities[0].item.item_id
+        if number == 0:
+            # Asked while the row is live: how long a replaced row's bytes stay is the server's to choose.
+            assert "evidence_fragments" in files_with(stack, canary)
         holding = places_of(stack, canary)
         for table in HOLDING:
             assert any(place.startswith(f"{table}: ") for place in holding), table
@@ -232,8 +235,7 @@ async def test_an_erased_text_is_nowhere_and_the_history_still_verifies(
         shown = await team["A"].ingest.GetPlacement(ingest.GetPlacementRequest(ingest_id=placed.placement.ingest_id))
         assert canary not in str(shown)
     assert await ledger_verifies(team.team_id)
-    # Replaced rows stay in the files until the operator has the tables rewritten, as the guide says.
-    assert "evidence_fragments" in files_with(stack, canaries[-1])
+    # Replaced rows may stay in the files until the operator has the tables rewritten, as the guide says.
     rewrite_tables(stack)
     assert [name for canary in canaries for name in files_with(stack, canary)] == []
 
