@@ -114,7 +114,7 @@ def disputed(valid_at: datetime, known_at: datetime | None, entity: str) -> Mess
 
 
 @pytest.mark.rule("R8.1", "R8.2", "R8.3", "R9.4", "R9.5")
-async def test_v23_every_look_up_shows_the_same_grid(story: Story) -> None:
+async def test_invariant_16_v23_every_look_up_shows_the_same_grid(story: Story) -> None:
     """V23, also for a witness who names no date: it counts from the cutoff on."""
     client = story.team["A"]
     for valid_at, known_at, held, is_disputed in GRID:
