@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2
-from corrigenda.conflict.v1 import conflict_case_pb2, conflict_service_pb2, review_item_pb2
+from corrigenda.conflict.v1 import conflict_case_pb2, conflict_change_pb2, conflict_service_pb2, review_item_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import relationship_pb2
@@ -113,6 +113,13 @@ async def test_a_member_that_has_ended_by_itself_keeps_its_end(
     assert await ledger_verifies(team.team_id)
 
 
+async def watched_items(client: Any) -> list[conflict_change_pb2.ItemChange]:
+    request = conflict_service_pb2.WatchConflictsRequest(until_now=True)
+    messages = [message async for message in client.conflict.WatchConflicts(request)]
+    changes = [one.item_change for message in messages for one in message.changes if one.HasField("item_change")]
+    return [one for one in changes if one.kind == review_item_pb2.ITEM_KIND_WINNER_WITHDRAWN]
+
+
 @pytest.mark.rule("R4.15", "R7.16")
 async def test_who_lost_is_asked_when_the_winner_is_withdrawn(
     new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies
@@ -146,6 +153,9 @@ async def test_who_lost_is_asked_when_the_winner_is_withdrawn(
     assert item.status == review_item_pb2.ITEM_STATUS_PENDING
     assert [row.relationship_id for row in item.incoming] == [placed["A"]]
     assert {row.relationship_id for row in item.opposing} == {placed["B"], placed["C"]}
+    # Who lost is told by the stream, too, and nobody else is.
+    assert [change.item_id for change in await watched_items(team["A"])] == [item.item_id]
+    assert await watched_items(team["B"]) == []
     traced = await team["A"].recall.Trace(recall_service_pb2.TraceRequest(relationship_id=placed["A"]))
     assert traced.relationship.status == relationship_pb2.RELATIONSHIP_STATUS_SUPERSEDED
     assert await ledger_verifies(team.team_id)

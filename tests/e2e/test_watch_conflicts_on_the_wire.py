@@ -16,6 +16,7 @@ from corrigenda.ingest.v1 import ingest_service_pb2
 from corrigenda_core.domain.errors import Reason
 from corrigenda_core.rpc.convert import timestamp_of
 from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.testing.wire_decisions import placed_row, retracting
 
 pytestmark = pytest.mark.database
 
@@ -23,10 +24,13 @@ NewTeam = Callable[..., Awaitable[Any]]
 Request = Callable[..., ingest_service_pb2.RememberRequest]
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 WAIT_SECONDS = 60.0
-OPENED, JOINED, RESOLVED = (
+OPENED, JOINED, REFRESHED, OVERDUE, RESOLVED, DISMISSED = (
     conflict_case_pb2.CASE_ACTION_OPENED,
     conflict_case_pb2.CASE_ACTION_JOINED,
+    conflict_case_pb2.CASE_ACTION_REFRESHED,
+    conflict_case_pb2.CASE_ACTION_MARKED_OVERDUE,
     conflict_case_pb2.CASE_ACTION_RESOLVED,
+    conflict_case_pb2.CASE_ACTION_DISMISSED,
 )
 
 
@@ -51,15 +55,18 @@ async def watched(new_team: NewTeam, deploys_from: Request) -> tuple[Any, str]:
     )
     conflict_id = said.placement.relationships[0].conflict.conflict_id
     await team["C"].ingest.Remember(deploys_from("or is it so that production deploys from beta", "beta"))
+    await reviewed(team, BEGIN + timedelta(days=8))
+    return team, conflict_id
+
+
+async def reviewed(team: Any, time: datetime) -> None:
+    """Drives the team's clock and lets the reviewer look at every live case."""
     await team.admin.admin.DriveClock(
-        admin_service_pb2.DriveClockRequest(
-            idempotency_key=uuid.uuid4().hex, time=timestamp_of(BEGIN + timedelta(days=8))
-        )
+        admin_service_pb2.DriveClockRequest(idempotency_key=uuid.uuid4().hex, time=timestamp_of(time))
     )
     await team.admin.conflict.ReviewNow(
         conflict_service_pb2.ReviewNowRequest(idempotency_key=uuid.uuid4().hex, wait_seconds=60)
     )
-    return team, conflict_id
 
 
 async def test_the_stream_tells_every_event_and_the_callers_own_questions(watched: tuple[Any, str]) -> None:
@@ -79,6 +86,20 @@ async def test_the_stream_tells_every_event_and_the_callers_own_questions(watche
     ]
     assert actions(await told(team["C"], mine=True)) == actions(changes)
     assert actions(await told(team.admin, mine=True)) == []
+
+
+@pytest.mark.rule("R7.10", "R7.13")
+async def test_a_case_that_is_overdue_and_then_dismissed_is_told_of_as_both(
+    new_team: NewTeam, deploys_from: Request
+) -> None:
+    team = await new_team(driven_from=BEGIN)
+    await team["A"].ingest.Remember(deploys_from("production deploys from main", "main"))
+    row = await placed_row(team["B"], deploys_from("production deploys from release", "release"))
+    await reviewed(team, BEGIN + timedelta(days=8))
+    assert actions(await told(team["C"])) == [OPENED, OVERDUE]
+    await team["B"].ingest.Forget(retracting(row))
+    await reviewed(team, BEGIN + timedelta(days=9))
+    assert actions(await told(team["C"])) == [OPENED, OVERDUE, REFRESHED, DISMISSED]
 
 
 async def test_taken_up_after_any_revision_nothing_is_missed_or_repeated(watched: tuple[Any, str]) -> None:

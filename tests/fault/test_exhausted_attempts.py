@@ -60,6 +60,7 @@ async def test_attempts_run_out_and_start_at_zero_the_next_night(
                     told = await until_alerted(a, conflict_id, times=1)
                     assert (told.conflict.status, told.conflict.version) == (conflict_case_pb2.CASE_STATUS_OPEN, 1)
                     assert told.events[-1].reason == "attempts_exhausted"
+                    assert await watched_events(b) == list(told.events)
                     assert owner.execute("SELECT count(*) FROM alerts").fetchone() == (1,)
                     assert owner.execute("SELECT attempts FROM case_lease").fetchone() == (ATTEMPTS + 1,)
                     await drive(admin, BEGINNING + timedelta(days=1))
@@ -85,6 +86,12 @@ async def until_alerted(client: Client, conflict_id: str, *, times: int) -> conf
             if sum(event.action == conflict_case_pb2.CASE_ACTION_ALERTED for event in seen.events) == times:
                 return seen
             await asyncio.sleep(0.05)
+
+
+async def watched_events(client: Client) -> list[conflict_case_pb2.ConflictEvent]:
+    request = conflict_service_pb2.WatchConflictsRequest(until_now=True)
+    messages = [message async for message in client.conflict.WatchConflicts(request)]
+    return [one.case_change.event for message in messages for one in message.changes if one.HasField("case_change")]
 
 
 async def until_looked_at(client: Client, conflict_id: str) -> None:

@@ -143,6 +143,22 @@ async def test_a_refusal_of_the_planner_writes_nothing(runner: TransactionRunner
     assert (await runner.run(team.team_id, lambda tx: write_evidence(tx, team.profiles[0], "x"))).revision == 1
 
 
+async def test_only_a_commit_is_told_of(ingest: Database, team: Team) -> None:
+    told: list[tuple[str, object]] = []
+    runner = TransactionRunner(
+        ingest, committed=lambda rows: told.extend((table.name, row.get("content")) for table, row in rows)
+    )
+
+    def refuse(transaction: Transaction) -> None:
+        write_evidence(transaction, team.profiles[0], "refused")
+        raise Refusal(Reason.NOT_OWNER, "no")
+
+    with pytest.raises(Refusal):
+        await runner.run(team.team_id, refuse)
+    await runner.run(team.team_id, lambda tx: write_evidence(tx, team.profiles[0], "written"))
+    assert told == [("ingests", None), ("evidence_fragments", "written")]
+
+
 async def test_what_the_database_refuses_writes_nothing(runner: TransactionRunner, team: Team, look: Look) -> None:
     def plan(transaction: Transaction) -> None:
         write_evidence(transaction, team.profiles[0], "x")

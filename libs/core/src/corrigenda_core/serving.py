@@ -17,6 +17,7 @@ from prometheus_client import CollectorRegistry
 from corrigenda_core.config import ProcessSettings, ServerSettings
 from corrigenda_core.domain.ids import IdRange, KeyId
 from corrigenda_core.domain.time import Instant
+from corrigenda_core.notice_metrics import NoticeMetrics
 from corrigenda_core.observability import configure_logging, make_registry, open_tracing, serve_metrics
 from corrigenda_core.persistence.database import Database, PoolSettings
 from corrigenda_core.persistence.key_store import find_key
@@ -88,7 +89,9 @@ async def open_foundation(settings: ProcessSettings, name: str) -> AsyncIterator
                 name=name,
                 database=database,
                 reader=ReadRunner(database),
-                runner=TransactionRunner(database, failpoints=failpoints_from_environment()),
+                runner=TransactionRunner(
+                    database, failpoints=failpoints_from_environment(), committed=NoticeMetrics(registry).committed
+                ),
                 registry=registry,
                 health=health,
                 new_ids=new_ids,

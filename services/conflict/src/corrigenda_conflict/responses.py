@@ -15,6 +15,7 @@ from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.persistence.conflict_store import CaseInView, ConflictReading, ItemInView, OwnedRelationship
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.row_values import basis_of
+from corrigenda_core.rpc.actor_messages import actor_message
 from corrigenda_core.rpc.case_words import (
     case_object,
     case_question,
@@ -232,14 +233,6 @@ def event_message(row: Row) -> conflict_case_pb2.ConflictEvent:
         revision=row["revision"],
         created_at=timestamp_of(row["recorded_at"]),
     )
-
-
-def actor_message(row: Row) -> actor_pb2.Actor:
-    """Who acted, by the columns ``actor_kind``, ``actor_profile_id`` and ``actor_name``."""
-    profile = None
-    if row["actor_profile_id"] is not None:
-        profile = actor_pb2.ProfileSummary(profile_id=row["actor_profile_id"], name=row["actor_name"] or "")
-    return actor_pb2.Actor(kind=ACTOR_KIND.to_wire(ActorKind(row["actor_kind"])), profile=profile)
 
 
 def run_message(row: Row) -> review_run_pb2.ReviewRun:

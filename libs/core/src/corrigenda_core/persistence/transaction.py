@@ -35,6 +35,9 @@ from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
 from corrigenda_core.ports.failpoints import UNARMED, Failpoint, Failpoints
 
 T = TypeVar("T")
+WrittenRow = tuple[Table, Mapping[str, object]]
+"""A new version of a row: its table, and what the planner gave of it."""
+Told = Callable[[Sequence[WrittenRow]], None]
 
 _BEGIN = Query(name="begin", sql="BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
 _COMMIT = Query(name="commit", sql="COMMIT")
@@ -77,6 +80,7 @@ class Transaction:
         self._trips = trips
         self._revisions: list[_Revision] = []
         self._writes: list[Query] = []
+        self._written: list[WrittenRow] = []
         self.team_id = team_id
         self.reading = reading
         self.prefetched = prefetched
@@ -196,6 +200,7 @@ class Transaction:
         text = writer.text({**row, **{name: value for name, value in fixed.items() if name in writer.columns}})
         if is_ledgered(table):
             revision.row_digests.append(row_digest(writer, text))
+        self._written.append((table, row))
         return writer, text
 
     def _closing_writes(self, clock: TeamClock, idempotency: IdempotencyRequest[T] | None, value: T) -> list[Query]:
@@ -239,6 +244,7 @@ class TransactionRunner:
         queue: the bound on writers that wait for one team.
         retries: how attempts are repeated.
         failpoints: armed only by tests.
+        committed: told of the rows of every commit, after it; not of one whose answer was lost on the way.
         idle_timeout_milliseconds: how long a frozen process may keep a team's lock before the server takes it away.
     """
 
@@ -250,6 +256,7 @@ class TransactionRunner:
         queue: TeamQueue | None = None,
         retries: RetryPolicy | None = None,
         failpoints: Failpoints = UNARMED,
+        committed: Told = lambda _: None,
         idle_timeout_milliseconds: int = 10_000,
     ) -> None:
         self._database = database
@@ -257,6 +264,7 @@ class TransactionRunner:
         self._queue = queue or TeamQueue()
         self._retries = retries or RetryPolicy()
         self._failpoints = failpoints
+        self._committed = committed
         self._idle_timeout_milliseconds = idle_timeout_milliseconds
 
     async def run(
@@ -339,6 +347,7 @@ class TransactionRunner:
         writes = transaction._closing_writes(self._clock, idempotency, value)
         progress.commit_sent = True
         await self._commit(trips, writes)
+        self._committed(transaction._written)
         return Committed(value=value, revision=transaction._last_moment().revision)
 
     async def _commit(self, trips: RoundTrips, writes: Sequence[Query]) -> None:
