@@ -291,10 +291,11 @@ async def test_a_bound_outside_of_the_fields_is_kept(name: str) -> None:
     await TRIALS[name](decide_limit(name).greatest)
 
 
-# What is tried elsewhere: it needs a server or a whole case.
+# What is tried elsewhere: it needs a server, a whole case or a descriptor.
 ELSEWHERE = {
     "message": "integration/test_rpc_server.py::test_a_message_has_at_most_its_bound_in_bytes",
     "deadline": "integration/test_rpc_server.py::test_a_caller_asks_for_no_more_time_than_the_greatest_deadline",
+    "read_mask_paths": "unit/test_read_masks.py::test_so_many_paths_and_no_more",
     "positions_shown": "e2e/test_explain_conflict_on_the_wire.py::test_pages_of_a_case_hold_what_it_leaves_out",
 }
 ROOT = Path(__file__).parents[2]

@@ -28,6 +28,7 @@ from corrigenda_core.rpc.status import refusal_of
 from corrigenda_recall.recall_responses import RecallMessages
 from corrigenda_recall.requests import recall_question_of
 from corrigenda_recall.use_cases.recall import Recall
+from google.protobuf.field_mask_pb2 import FieldMask
 
 pytestmark = pytest.mark.database
 
@@ -370,6 +371,8 @@ def beyond(seconds: int) -> time_pb2.TemporalSelector:
         ({"temporal": time_pb2.TemporalSelector(revision=10_000)}, Reason.INVALID_FIELD, "temporal.revision"),
         ({"temporal": time_pb2.TemporalSelector(revision=-1)}, Reason.INVALID_FIELD, "temporal.revision"),
         ({"min_revision": 10_000}, Reason.REVISION_NOT_REPLICATED, ""),
+        ({"read_mask": FieldMask(paths=["results.text"])}, Reason.INVALID_FIELD, "read_mask.paths[0]"),
+        ({"read_mask": FieldMask(paths=["results"] * 65)}, Reason.TOO_MANY_ITEMS, "read_mask.paths"),
     ],
 )
 async def test_a_question_that_cannot_be_answered_names_its_field(
@@ -382,6 +385,19 @@ async def test_a_question_that_cannot_be_answered_names_its_field(
     refusal = refusal_of(refused.value)
     assert refusal is not None
     assert (refusal.reason, refusal.field) == (reason, field)
+
+
+async def test_only_what_the_mask_names_comes(new_team: NewTeam, deploys_from: Request) -> None:
+    team = await new_team()
+    await team["A"].ingest.Remember(deploys_from("production deploys from main", "main"))
+    await team["B"].ingest.Remember(deploys_from("production deploys from release", "release"))
+    whole = await recall(team["A"])
+    masked = await recall(team["A"], read_mask=FieldMask(paths=["results.evidence.content", "conflicts.question"]))
+    assert [result.evidence.content for result in masked.results] == [one.evidence.content for one in whole.results]
+    assert all(not result.paths and not result.evidence.fragment_id for result in masked.results)
+    assert [case.question for case in masked.conflicts] == [case.question for case in whole.conflicts]
+    assert (masked.results_total, masked.conflicts_total, masked.revision) == (2, 1, whole.revision)
+    assert masked.ByteSize() < whole.ByteSize() / 4
 
 
 async def test_before_the_first_revision_nothing_is_known(new_team: NewTeam, deploys_from: Request) -> None:

@@ -59,6 +59,7 @@ AGREED = """
     impact_token_lifetime              seconds      1  600
     query                              code_points  1  512
     recall_limit                       results      1  50
+    read_mask_paths                    items        0  64
     positions_shown                    results      0  10
     page_size                          results      1  200
     page_token                         bytes        0  1024

@@ -10,6 +10,7 @@ from corrigenda.recall.v1 import recall_service_pb2 as messages
 from corrigenda.recall.v1 import recall_service_pb2_grpc
 from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.calls import current_call
+from corrigenda_core.rpc.read_masks import ReadMask
 
 from corrigenda_recall.recall_responses import RecallMessages
 from corrigenda_recall.requests import recall_question_of
@@ -42,8 +43,9 @@ class RecallHandlers(recall_service_pb2_grpc.RecallServiceServicer):
 
     async def Recall(self, request: messages.RecallRequest, context: Any) -> messages.RecallResponse:
         """Searches the evidence of the team."""
+        wanted = ReadMask.of(request.read_mask, messages.RecallResponse.DESCRIPTOR, field="read_mask")
         answer = await self.recall(current_call().caller, recall_question_of(request), _deadline())
-        return RecallMessages(answer, explain=request.explain).response()
+        return wanted.kept(RecallMessages(answer, explain=request.explain).response())
 
     async def Trace(self, request: messages.TraceRequest, context: Any) -> messages.TraceResponse:
         """Everything that is recorded about one relationship."""

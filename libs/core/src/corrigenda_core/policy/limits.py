@@ -96,6 +96,7 @@ LIMITS: tuple[Limit, ...] = (
     # --- a read
     Limit(name="query", unit=Unit.CODE_POINTS, least=1, greatest=512),
     Limit(name="recall_limit", unit=Unit.RESULTS, least=1, greatest=50),
+    Limit(name="read_mask_paths", unit=Unit.ITEMS, greatest=64),
     Limit(name="positions_shown", unit=Unit.RESULTS, greatest=10),
     Limit(name="page_size", unit=Unit.RESULTS, least=1, greatest=200, default=50),
     Limit(name="page_token", unit=Unit.BYTES, greatest=1024),

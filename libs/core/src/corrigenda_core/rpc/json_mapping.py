@@ -8,6 +8,7 @@ It is the JSON mapping of protobuf with three differences, all read from the des
 from __future__ import annotations
 
 import base64
+import re
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -16,6 +17,7 @@ from typing import Any, cast
 from corrigenda.options.v1 import options_pb2
 from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
+from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -28,6 +30,7 @@ Json = dict[str, Any]
 MAX_SHOWN_NAME_CODE_POINTS = 64
 
 _WELL_KNOWN = "google.protobuf."
+_UNDERSCORE = re.compile(r"_([a-z])")
 _RANGES = {
     FieldDescriptor.CPPTYPE_INT32: range(-(2**31), 2**31),
     FieldDescriptor.CPPTYPE_INT64: range(-(2**63), 2**63),
@@ -131,7 +134,12 @@ def _well_known(message: Descriptor, given: Any, path: str) -> str:
     text = _text(given, path)
     if message.full_name == Timestamp.DESCRIPTOR.full_name:
         return decide_instant(text, field=path).isoformat()
-    return text
+    # Paths have the names that fields have here; protobuf's own form writes both in another way.
+    return _UNDERSCORE.sub(lambda found: found[1].upper(), text) if _is_mask(message) else text
+
+
+def _is_mask(message: Descriptor) -> bool:
+    return bool(message.full_name == FieldMask.DESCRIPTOR.full_name)
 
 
 def _prepared_field(field: FieldDescriptor, value: Any, path: str) -> Any:

@@ -17,6 +17,7 @@ from corrigenda.type.v1 import predicate_pb2 as _predicate_pb2
 from corrigenda.type.v1 import relationship_pb2 as _relationship_pb2
 from corrigenda.type.v1 import time_pb2 as _time_pb2
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -42,6 +43,7 @@ class RecallRequest(_message.Message):
     TEMPORAL_FIELD_NUMBER: _builtins.int
     MIN_REVISION_FIELD_NUMBER: _builtins.int
     EXPLAIN_FIELD_NUMBER: _builtins.int
+    READ_MASK_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """What to look for, in words, 1..512 code points; its normal form must not be empty."""
     limit: _builtins.int
@@ -54,6 +56,14 @@ class RecallRequest(_message.Message):
     def temporal(self) -> _time_pb2.TemporalSelector:
         """At which point of both time axes to look. Default: now."""
 
+    @_builtins.property
+    def read_mask(self) -> _field_mask_pb2.FieldMask:
+        """Which parts of the answer are wanted: paths of its fields through messages and lists, such as `results.evidence`
+        or `conflicts.question`, at most 64. A list comes with its total and flag; figures, times and `degraded` of the
+        answer itself always come; what is left out reads like what is not there. A path that names no field is
+        INVALID_FIELD. Default: everything.
+        """
+
     def __init__(
         self,
         *,
@@ -62,10 +72,11 @@ class RecallRequest(_message.Message):
         temporal: _time_pb2.TemporalSelector | None = ...,
         min_revision: _builtins.int = ...,
         explain: _builtins.bool = ...,
+        read_mask: _field_mask_pb2.FieldMask | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "limit", b"limit", "temporal", b"temporal"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "limit", b"limit", "read_mask", b"read_mask", "temporal", b"temporal"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "explain", b"explain", "limit", b"limit", "min_revision", b"min_revision", "query", b"query", "temporal", b"temporal"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "explain", b"explain", "limit", b"limit", "min_revision", b"min_revision", "query", b"query", "read_mask", b"read_mask", "temporal", b"temporal"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__limit: _TypeAlias = _typing.Literal["limit"]  # noqa: Y015
     _WhichOneofArgType__limit: _TypeAlias = _typing.Literal["_limit", b"_limit"]  # noqa: Y015
