@@ -134,11 +134,12 @@ def command_cli(*arguments: str) -> int:
 def command_test(*arguments: str) -> int:
     """Runs the tests: ``--fast`` for the tier without a database, ``--full`` for the full counts, rest to pytest.
 
-    A run of all tests measures the branch coverage of the pure core, too, and fails below the figure of pyproject.toml.
+    A run of all tests measures the branch coverage of the pure core, too, and fails below the figure of pyproject.toml;
+    it is shared by two processes, each with a server and a stack of its own, and a file's tests stay together.
     """
     rest = list(arguments)
     if all(argument == "--full" for argument in rest):
-        rest.append("--cov")
+        rest += ["--cov", "--numprocesses=2", "--dist=loadfile"]
     if "--fast" in rest:
         rest.remove("--fast")
         rest += ["-m", "not database", "tests/unit", "tests/property", "tests/architecture", "tests/acceptance"]

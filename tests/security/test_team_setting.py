@@ -4,6 +4,8 @@ import asyncio
 import os
 import random
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 from corrigenda_core.domain.errors import Refusal
@@ -13,6 +15,7 @@ from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransac
 from corrigenda_core.persistence.transaction import Transaction, TransactionRunner
 from corrigenda_core.persistence.work_transaction import WorkRunner, WorkTransaction
 from corrigenda_core.ports.deadline import Deadline
+from corrigenda_core.testing.pooler import pooler_program, transaction_pooler
 from corrigenda_core.testing.postgres import Team, ThrowawayDatabase, add_team
 from corrigenda_core.testing.revisions import write_evidence
 
@@ -31,12 +34,22 @@ WAIT_SECONDS = 20.0
 NAP = Query(name="nap", sql="SELECT pg_sleep(0.005)")
 
 
-@pytest.fixture(params=[0, None], ids=["prepared", "for poolers"])
+@pytest.fixture(params=["prepared", "not prepared", "through a pooler"])
 async def database(request: pytest.FixtureRequest, shared_database: ThrowawayDatabase) -> AsyncIterator[Database]:
-    """Few connections, so that every one of them serves many teams."""
-    settings = PoolSettings(max_connections=3, acquire_timeout_seconds=60, prepare_threshold=request.param)
-    async with Database(shared_database.url("corrigenda_ingest"), settings=settings) as database:
-        yield database
+    """Few connections, so that every one of them serves many teams; behind a pooler they are fewer on its far side."""
+    url = shared_database.url("corrigenda_ingest")
+    threshold = 0 if request.param == "prepared" else None
+    settings = PoolSettings(max_connections=6, acquire_timeout_seconds=60, prepare_threshold=threshold)
+    with ExitStack() as opened:
+        if request.param == "through a pooler":
+            program = pooler_program()
+            if program is None:
+                pytest.skip("no pgbouncer on this machine")
+            url = opened.enter_context(transaction_pooler(program, url))
+        else:
+            settings = replace(settings, max_connections=3)
+        async with Database(url, settings=settings) as database:
+            yield database
 
 
 async def test_no_transaction_ever_sees_another_team(database: Database, shared_database: ThrowawayDatabase) -> None:

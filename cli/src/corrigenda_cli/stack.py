@@ -92,11 +92,13 @@ class Stack:
     """A local stack under ``directory``; an async context manager that starts and stops it.
 
     ``database_url`` selects a real server (its user must be able to make roles and extensions); ``None`` starts the
-    embedded one. ``free_ports`` lets the system choose. ``without`` names processes that are not started.
+    embedded one. ``pooler_url`` is where the processes reach that server through a pooler in transaction mode.
+    ``free_ports`` lets the system choose. ``without`` names processes that are not started.
     """
 
     directory: Path
     database_url: str | None = None
+    pooler_url: str | None = None
     free_ports: bool = False
     without: Sequence[str] = ()
     throw_away: bool = False
@@ -208,7 +210,12 @@ class Stack:
             return environment | {
                 f"CORRIGENDA_{name.upper()}_ADDRESS": self.address(name) for name in ("ingest", "conflict", "recall")
             }
-        environment["CORRIGENDA_DATABASE_URL"] = self.url(spec.role)
+        if self.pooler_url is None:
+            environment["CORRIGENDA_DATABASE_URL"] = self.url(spec.role)
+        else:
+            password = self.secrets.role_passwords[spec.role]
+            environment["CORRIGENDA_DATABASE_URL"] = role_url(self.pooler_url, spec.role, password)
+            environment["CORRIGENDA_DATABASE_PREPARES"] = "false"
         if spec.name == CONFLICT and INGEST in self.children:
             environment["CORRIGENDA_INGEST_ADDRESS"] = self.address(INGEST)
         if spec.port is not None:

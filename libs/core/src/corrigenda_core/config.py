@@ -109,6 +109,11 @@ class ProcessSettings(ObservedSettings):
     database_connections: int = Field(
         default=8, ge=1, le=100, description="The most connections to PostgreSQL that this process holds."
     )
+    database_prepares: bool = Field(
+        default=True,
+        description="Whether statements are prepared. Switch it off behind a transaction pooler that does not follow "
+        "prepared statements (pgbouncer before 1.21, or with max_prepared_statements = 0).",
+    )
 
 
 class ServerSettings(ProcessSettings):

@@ -80,7 +80,10 @@ async def open_foundation(settings: ProcessSettings, name: str) -> AsyncIterator
     metrics = None if settings.metrics_listen is None else serve_metrics(settings.metrics_listen, registry, health)
     database = Database(
         settings.database_url.get_secret_value(),
-        settings=PoolSettings(max_connections=settings.database_connections),
+        settings=PoolSettings(
+            max_connections=settings.database_connections,
+            prepare_threshold=0 if settings.database_prepares else None,
+        ),
         name=f"corrigenda {name}",
     )
     try:
