@@ -1,6 +1,6 @@
 """A pgbouncer in transaction mode before a test server, for tests that say what a pooler may not change.
 
-The program is the one that ``CORRIGENDA_TEST_POOLER`` names, or the system's; where there is none, nothing can be shown.
+The program is the one that ``CORRIGENDA_TEST_POOLER`` names, or the system's; without one, nothing can be shown.
 """
 
 from __future__ import annotations
