@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Keeps docs/RULES.md true: for every rule, the one place that decides it and the tests that prove it.
+"""Keeps docs/RULES.md and docs/PROMISES.md true: what decides each rule, which tests prove each rule and promise.
 
-The table's first two columns (id, what the rule says) are written by hand; the other two are derived: a rule is decided
-where its id stands in a docstring, and proven by the tests that carry ``@pytest.mark.rule(id)``. ``--check`` changes
-nothing and fails when the file is out of date, an id stands in two docstrings, or a test names an unknown rule.
+The first two columns of a table (id, what it says) are written by hand, the others are derived: a rule is decided where
+its id stands in a docstring, and proven by the tests that carry ``@pytest.mark.rule(id)``; a promise is proven by the
+tests that carry ``@pytest.mark.promise(id)``, and an invariant (``I01``) by those named after it, too. ``--check``
+changes nothing and fails when a file is out of date, an id stands in two docstrings, a test names an unknown id, or a
+promise has no test.
 """
 
 from __future__ import annotations
@@ -13,13 +15,17 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RULES = ROOT / "docs" / "RULES.md"
+PROMISES = ROOT / "docs" / "PROMISES.md"
 SOURCES = ["libs/core/src/corrigenda_core", "services", "cli"]
 RULE_ID = re.compile(r"\bR(?:1[01]|[2-9])\.\d+[a-z]?\b")
 ROW = re.compile(r"^\| (R\d+\.\d+[a-z]?) \| ([^|]*) \|")
+PROMISE_ROW = re.compile(r"^\| (Q\d+|I\d\d|[a-z]+\.[a-z-]+) \| ([^|]*) \|")
+INVARIANT = re.compile(r"^test_invariant_(\d\d)_")
 NOT_YET = "not built yet"
 NO_TEST = "no test yet"
 
@@ -51,34 +57,63 @@ def deciding_places() -> dict[str, list[str]]:
     return places
 
 
-def _marked_rules(node: ast.AST) -> Iterator[str]:
-    """The rule ids of ``pytest.mark.rule(...)`` calls in a decorator or a ``pytestmark`` value."""
+def marked(node: ast.AST, mark: str) -> Iterator[str]:
+    """The ids of ``pytest.mark.<mark>(...)`` calls in a decorator or a ``pytestmark`` value."""
     for call in ast.walk(node):
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "rule":
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == mark:
             for argument in call.args:
                 if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
                     yield argument.value
 
 
-def proving_tests() -> dict[str, list[str]]:
-    """Rule id -> the test files that prove it, with how many tests of each carry the marker."""
-    counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+Written = tuple[str, str, ast.AST, tuple[ast.AST, ...]]
+"""A test file, the test in it (empty for the whole file), where that is written, and what carries its marks."""
+
+
+@cache
+def written_tests() -> tuple[Written, ...]:
+    """Everything in the test files that can carry a mark."""
+    found: list[Written] = []
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         file = str(path.relative_to(ROOT))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                marks = [rule for decorator in node.decorator_list for rule in _marked_rules(decorator)]
+                found.append((file, node.name, node, tuple(node.decorator_list)))
             elif isinstance(node, ast.Assign) and any(
                 isinstance(target, ast.Name) and target.id == "pytestmark" for target in node.targets
             ):
-                marks = list(_marked_rules(node.value))
+                found.append((file, "", tree, (node.value,)))
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "param":
-                marks = [rule for keyword in node.keywords for rule in _marked_rules(keyword.value)]
-            else:
-                continue
-            for rule in marks:
-                counts[rule][file] += 1
+                found.append((file, "", node, tuple(keyword.value for keyword in node.keywords)))
+    return tuple(found)
+
+
+def marked_tests(mark: str) -> Iterator[tuple[str, str, str, ast.AST]]:
+    """Every id that a mark names: the id, the test file, the test and where that is written."""
+    for file, name, written, carriers in written_tests():
+        for carrier in carriers:
+            for one in marked(carrier, mark):
+                yield one, file, name, written
+
+
+def proving_tests() -> dict[str, list[str]]:
+    """Rule id -> the test files that prove it, with how many tests of each carry the marker."""
+    counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for rule, file, _, _ in marked_tests("rule"):
+        counts[rule][file] += 1
     return {rule: [f"{file} ({n})" for file, n in sorted(files.items())] for rule, files in counts.items()}
+
+
+def keeping_tests() -> dict[str, list[str]]:
+    """Promise id -> the tests that prove it, each by its file below tests/ and its name."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for promise, file, name, _ in marked_tests("promise"):
+        found[promise].add("::".join(filter(None, (file.removeprefix("tests/"), name))))
+    for file, name, _, _ in written_tests():
+        if numbered := INVARIANT.match(name):
+            found[f"I{numbered.group(1)}"].add(f"{file.removeprefix('tests/')}::{name}")
+    return {promise: sorted(tests) for promise, tests in found.items()}
 
 
 def rendered(text: str) -> tuple[str, list[str]]:
@@ -101,20 +136,43 @@ def rendered(text: str) -> tuple[str, list[str]]:
     return "\n".join(lines) + "\n", sorted(problems)
 
 
+def rendered_promises(text: str) -> tuple[str, list[str]]:
+    """PROMISES.md with its derived column filled in, and what is wrong with the promises."""
+    tests = keeping_tests()
+    lines, known, problems = [], set(), []
+    for line in text.splitlines():
+        row = PROMISE_ROW.match(line)
+        if row is None:
+            lines.append(line)
+            continue
+        promise, says = row.group(1), row.group(2)
+        if promise in known:
+            problems.append(f"{promise} is promised twice")
+        known.add(promise)
+        if promise not in tests and "." in promise:
+            problems.append(f"{promise} is promised and no test proves it")
+        proven = "<br>".join(f"`{test}`" for test in tests.get(promise, [])) or NO_TEST
+        lines.append(f"| {promise} | {says} | {proven} |")
+    problems += [f"{promise} is proven by {tests[promise][0]} but not listed" for promise in set(tests) - known]
+    return "\n".join(lines) + "\n", sorted(problems)
+
+
 def main() -> int:
-    """Rewrites RULES.md, or with ``--check`` says what is out of date; 1 on any problem."""
-    current = RULES.read_text(encoding="utf-8")
-    text, problems = rendered(current)
-    for problem in problems:
-        print(problem, file=sys.stderr)
-    if "--check" in sys.argv[1:]:
-        if text != current:
-            print("docs/RULES.md is out of date: run `python3 dev.py rules`", file=sys.stderr)
-        return 1 if problems or text != current else 0
-    RULES.write_text(text, encoding="utf-8")
-    missing = [line.split("|")[1].strip() for line in text.splitlines() if ROW.match(line) and NO_TEST in line]
-    print(f"rules without a test: {', '.join(missing) or 'none'}")
-    return 1 if problems else 0
+    """Rewrites both pages, or with ``--check`` says what is out of date; 1 on any problem."""
+    checking, status = "--check" in sys.argv[1:], 0
+    for page, row, rendering in ((RULES, ROW, rendered), (PROMISES, PROMISE_ROW, rendered_promises)):
+        current = page.read_text(encoding="utf-8")
+        text, problems = rendering(current)
+        if checking and text != current:
+            problems.append(f"docs/{page.name} is out of date: run `python3 dev.py rules`")
+        for problem in problems:
+            print(problem, file=sys.stderr)
+            status = 1
+        if not checking:
+            page.write_text(text, encoding="utf-8")
+            missing = [line.split("|")[1].strip() for line in text.splitlines() if row.match(line) and NO_TEST in line]
+            print(f"{page.name}: without a test: {', '.join(missing) or 'none'}")
+    return status
 
 
 if __name__ == "__main__":

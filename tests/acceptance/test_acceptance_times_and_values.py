@@ -177,6 +177,7 @@ def test_p23_p24_p25_a_naive_time_is_refused_before_it_can_be_compared() -> None
     assert is_holding_at(Interval(start=aware), decide_requested_instant("2026-06-01T04:45:00Z", field="at"))
 
 
+@pytest.mark.promise("time.words")
 @pytest.mark.rule("R3.4")
 def test_p26_local_words_are_read_in_the_teams_zone_and_explicit_offsets_as_written() -> None:
     shanghai = ZoneInfo("Asia/Shanghai")
@@ -211,6 +212,7 @@ def test_p57_composed_and_decomposed_forms_are_one_name_one_key_one_value(word: 
     assert decide_content_hash(composed) == decide_content_hash(decomposed)
 
 
+@pytest.mark.promise("kept.evidence")
 @pytest.mark.rule("R3.1")
 def test_p57_evidence_itself_is_cited_verbatim() -> None:
     stored, quoted = unicodedata.normalize("NFD", "in Zürich"), unicodedata.normalize("NFC", "Zürich")

@@ -68,6 +68,7 @@ async def test_sentences(
     assert found == bounds
 
 
+@pytest.mark.promise("time.words")
 @pytest.mark.parametrize(
     ("zone", "start"),
     [("UTC", "2026-03-01T00:00"), ("Asia/Tokyo", "2026-02-28T15:00"), ("America/New_York", "2026-03-01T05:00")],

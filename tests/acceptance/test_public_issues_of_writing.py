@@ -143,6 +143,7 @@ async def test_p05_the_newest_value_is_current_and_the_prior_one_readable(team: 
     assert [one.content for one in traced.evidence] == ["since 1 March 2025 ann works at acme"]
 
 
+@pytest.mark.promise("kept.values")
 async def test_p06_nothing_ends_without_a_stored_successor(team: Any) -> None:
     first = await said(team["A"], "ann", "seated_in", "berlin")
     second = await said(team["A"], "ann", "seated_in", "paris")
@@ -175,6 +176,7 @@ async def test_p09_an_interval_that_holds_at_no_instant_is_refused(team: Any, da
     assert refusal.field.startswith("proposal.relationships[0].validity")
 
 
+@pytest.mark.promise("case.opens")
 async def test_p10_a_contradiction_of_two_owners_is_a_case_and_no_new_text(team: Any) -> None:
     await said(team["A"], "acme", "seated_in", "san francisco")
     other = await said(team["B"], "acme", "seated_in", "new york")
@@ -199,6 +201,7 @@ async def test_p15_a_supersession_and_the_change_of_status_are_one_commit(team: 
 # --- stale facts and times ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("time.order")
 async def test_p16_p17_order_of_arrival_decides_nothing(team: Any) -> None:
     """Every order of the same three statements leaves the same values with the same intervals."""
     statements = [(f"since 1 {month} 2026", value) for month, value in (("March", "a"), ("April", "b"), ("May", "c"))]
@@ -243,6 +246,7 @@ async def test_p20_a_later_start_of_the_same_owner_supersedes_at_once(team: Any)
     assert len(await questions(team["A"])) == 1
 
 
+@pytest.mark.promise("time.instant")
 @pytest.mark.parametrize(
     "instant",
     [
@@ -260,6 +264,7 @@ async def test_p21_p22_p24_an_instant_comes_back_as_it_was_sent(team: Any, insta
     assert instant_of(traced.relationship.validity.interval.valid_from) == instant
 
 
+@pytest.mark.promise("time.instant")
 async def test_p23_a_time_that_is_no_instant_is_refused(team: Any) -> None:
     """The wire has no time without a zone; what it could still say is finer than the store, or no year."""
     request = saying("ann", "works_at", "acme", validity=between(datetime(2026, 1, 1, tzinfo=UTC), None))
@@ -272,6 +277,7 @@ async def test_p23_a_time_that_is_no_instant_is_refused(team: Any) -> None:
 # --- lost updates, concurrency, idempotency -------------------------------------------------------------------------
 
 
+@pytest.mark.promise("kept.at-once")
 async def test_p28_p29_p34_every_acknowledged_write_is_there(stack: Stack, team: Any) -> None:
     answers = await asyncio.gather(
         *(
@@ -298,6 +304,7 @@ async def test_p30_s07_the_same_said_at_once_is_one_record(stack: Stack, team: A
     ] == [1, 4, 5, 1, 1]
 
 
+@pytest.mark.promise("kept.at-once")
 async def test_p31_supports_that_come_at_once_are_all_kept(team: Any) -> None:
     placed = await asyncio.gather(
         *(
@@ -334,6 +341,7 @@ async def test_p33_a_write_made_for_an_older_version_changes_nothing(team: Any) 
     assert (refusal.reason, refusal.metadata["current_version"]) == (Reason.STALE_VERSION, "2")
 
 
+@pytest.mark.promise("kept.at-once")
 async def test_p35_s08_two_values_at_once_leave_one_current_and_one_question(team: Any) -> None:
     placed = await asyncio.gather(
         said(team["A"], "ann", "works_at", "acme"), said(team["A"], "ann", "works_at", "zeta")
@@ -343,6 +351,7 @@ async def test_p35_s08_two_values_at_once_leave_one_current_and_one_question(tea
     assert len(await questions(team["A"])) == 1
 
 
+@pytest.mark.promise("kept.values")
 async def test_p36_no_call_overwrites(team: Any) -> None:
     first = await said(team["A"], "ann", "works_at", "acme", "since 1 March 2026 ann works at acme")
     await said(team["A"], "ann", "works_at", "zeta", "since 1 May 2026 ann works at zeta")
@@ -350,6 +359,7 @@ async def test_p36_no_call_overwrites(team: Any) -> None:
     assert sorted(versions) == [1, 2]
 
 
+@pytest.mark.promise("kept.once")
 async def test_p37_a_retried_turn_is_one_memory(stack: Stack, team: Any) -> None:
     request = saying("ann", "works_at", "acme", key="turn 1")
     answers = await asyncio.gather(*(team["A"].ingest.Remember(request) for _ in range(4)))
@@ -392,6 +402,7 @@ async def test_s17_a_contradiction_is_found_by_its_slot_and_not_by_likeness(team
 # --- invariants -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("kept.both-sides")
 @pytest.mark.rule("R2.1", "R7.1")
 async def test_invariant_01_a_conflict_keeps_both_evidences_byte_identical(team: Any) -> None:
     texts = ["  acme seated in berlin\n\n\u2003(as written)", "acme seated in paris. \u00e9 e\u0301"]
@@ -404,6 +415,7 @@ async def test_invariant_01_a_conflict_keeps_both_evidences_byte_identical(team:
         assert [evidence.content for evidence in (await now(team["C"], one)).evidence] == [text]
 
 
+@pytest.mark.promise("kept.reasons")
 @pytest.mark.rule("R5.1")
 async def test_invariant_03_a_decision_has_actor_provenance_time_targets_and_key(stack: Stack, team: Any) -> None:
     wrong = await said(team["A"], "ann", "works_at", "acme")
@@ -418,6 +430,7 @@ async def test_invariant_03_a_decision_has_actor_provenance_time_targets_and_key
     assert decision == ("correct", "profile", True, "the correction", [target.relationship_id], True, True)
 
 
+@pytest.mark.promise("kept.evidence")
 @pytest.mark.rule("R2.1")
 async def test_invariant_04_evidence_is_never_mutated(stack: Stack, team: Any) -> None:
     await said(team["A"], "ann", "works_at", "acme")
@@ -429,6 +442,7 @@ async def test_invariant_04_evidence_is_never_mutated(stack: Stack, team: Any) -
     assert set(before) <= set(after)
 
 
+@pytest.mark.promise("kept.reasons")
 @pytest.mark.rule("R4.4")
 async def test_invariant_07_no_state_changes_without_its_transition_in_the_same_revision(
     stack: Stack, team: Any
@@ -446,6 +460,7 @@ async def test_invariant_07_no_state_changes_without_its_transition_in_the_same_
     assert len(history) >= 5
 
 
+@pytest.mark.promise("own.answer")
 @pytest.mark.rule("R7.2", "R7.7")
 async def test_invariant_17_an_answer_is_the_answerers_own_record_and_a_vote_changes_nothing(team: Any) -> None:
     mine = await said(team["A"], "acme", "seated_in", "berlin")

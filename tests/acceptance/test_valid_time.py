@@ -42,6 +42,7 @@ def slot_of(*lines: str, by: Predicate = HOLD) -> OwnerSlot:
     return slot
 
 
+@pytest.mark.promise("time.place")
 @pytest.mark.rule("R4.10")
 def test_v1_a_value_of_an_earlier_time_is_put_into_history() -> None:
     slot = slot_of("premium 1 May")
@@ -82,6 +83,7 @@ def test_v5_a_value_between_two_is_clipped_on_both_sides() -> None:
         assert len(slot.in_force(at)) == 1
 
 
+@pytest.mark.promise("time.gap")
 @pytest.mark.rule("R4.7")
 def test_v6_a_stated_end_stays_and_a_gap_is_not_known() -> None:
     slot = slot_of("a 1 Jan..31 Jan", "d 1 Jun")
@@ -95,6 +97,7 @@ def test_v7_a_known_start_is_later_than_what_was_seen_before_it() -> None:
     assert slot.rows() == ["main ..1 Mar superseded", "release 1 Mar.. active"]
 
 
+@pytest.mark.promise("time.unordered")
 @pytest.mark.rule("R4.10", "R10.1")
 @pytest.mark.parametrize(
     ("by", "kind", "rows"),
@@ -115,6 +118,7 @@ def test_v8_two_without_any_time_are_held_or_compete_and_preflight_says_so(
     assert slot.rows() == rows
 
 
+@pytest.mark.promise("time.text")
 @pytest.mark.rule("R4.9")
 def test_v9_v10_only_what_the_text_says_is_evidence_time() -> None:
     slot = slot_of("main 1 Jan")
@@ -205,6 +209,7 @@ def test_v18_a_denial_is_ones_own_question_or_the_teams_case() -> None:
     assert team.view.items == ()
 
 
+@pytest.mark.promise("own.system-of-record")
 @pytest.mark.rule("R4.13")
 @pytest.mark.parametrize("line", ["silver 1 Jan", "silver 1 Mar", "silver 1 May", "silver"])
 @pytest.mark.parametrize("by", [HOLD, COMPETE])
@@ -222,6 +227,7 @@ def test_v19_a_record_is_untouched_by_what_anybody_else_says(line: str, by: Pred
     assert slot.rows()[0] == "gold 1 Mar..1 Jun superseded"
 
 
+@pytest.mark.promise("time.order")
 @pytest.mark.rule("R4.8", "R8.2")
 @settings(deadline=None)
 @given(order=st.permutations([f"{value} {start}" for value, start in zip("abcdefgh", range(1, 9), strict=True)]))

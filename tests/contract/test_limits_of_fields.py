@@ -301,6 +301,7 @@ ELSEWHERE = {
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.promise("answer.bounds", "Q18")
 def test_every_bound_has_a_trial() -> None:
     """A use case that names its bound to `may_offer` is tried there: tests/unit/test_limits.py offers each figure."""
     sources = [path.read_text() for part in ("libs/core/src", "services") for path in (ROOT / part).rglob("*.py")]

@@ -51,6 +51,8 @@ def register(team: Any, key: str, *, aliases: Sequence[str] = (), **more: Any) -
     return team.admin.admin.RegisterPredicate(request)
 
 
+@pytest.mark.promise("time.driven")
+@pytest.mark.error("CLOCK_AHEAD")
 @pytest.mark.rule("R8.4")
 async def test_a_driven_clock_goes_forward_alone_and_keeps_away_from_the_ends_of_the_calendar(
     new_team: NewTeam,
@@ -70,6 +72,8 @@ async def test_a_driven_clock_goes_forward_alone_and_keeps_away_from_the_ends_of
     assert refusal.reason is Reason.CLOCK_AHEAD
 
 
+@pytest.mark.promise("time.driven")
+@pytest.mark.error("TEAM_OPEN")
 @pytest.mark.rule("R8.4")
 async def test_an_open_team_has_no_clock_to_drive(new_team: NewTeam) -> None:
     team = await new_team(driven_from=BEGIN)

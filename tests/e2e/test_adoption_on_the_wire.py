@@ -78,6 +78,7 @@ async def counted(client: Any, conflict_id: str) -> dict[str, int]:
     return {position.label: position.counted_groups for position in seen.conflict.positions}
 
 
+@pytest.mark.promise("case.witness")
 @pytest.mark.rule("R2.8", "R6.4")
 async def test_invariant_12_adoption_adds_no_witness_and_keeps_provenance(
     new_team: NewTeam, say: Say, ledger_verifies: Verifies

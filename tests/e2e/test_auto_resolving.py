@@ -95,6 +95,7 @@ async def pair(team: Any, deploys_from: Request, second: str = CHANGED, **more: 
     return main, release
 
 
+@pytest.mark.promise("asked.judge")
 @pytest.mark.rule("R4.18")
 async def test_a_decisive_verdict_acts_is_recorded_and_is_reverted_like_any_other(
     new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies
@@ -251,6 +252,7 @@ async def pairs(team: Any, deploys_from: Request, scopes: Sequence[str]) -> Call
     return owner_of(team, main)
 
 
+@pytest.mark.promise("asked.judge")
 @pytest.mark.rule("R4.18")
 async def test_s15_and_s20_a_judge_that_lies_or_fails_stops_nothing(
     bench: Bench, new_team: NewTeam, deploys_from: Request

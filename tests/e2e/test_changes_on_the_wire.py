@@ -50,6 +50,7 @@ def hash_of(team_id: str, change: change_pb2.Change) -> str:
     return entry.hash.hex()
 
 
+@pytest.mark.promise("kept.provable")
 @pytest.mark.rule("R11.4", "R8.1")
 async def test_a_reader_can_prove_the_chain_and_take_it_up_again(new_team: NewTeam, deploys_from: Request) -> None:
     team = await new_team()
@@ -145,6 +146,8 @@ async def test_what_is_not_committed_is_refused(
     assert (refusal.reason, refusal.field) == (Reason.INVALID_FIELD, field)
 
 
+@pytest.mark.promise("time.own-writes")
+@pytest.mark.error("REVISION_NOT_REPLICATED")
 async def test_a_replica_that_is_behind_says_so(new_team: NewTeam) -> None:
     team = await new_team()
     with pytest.raises(grpc.aio.AioRpcError) as refused:

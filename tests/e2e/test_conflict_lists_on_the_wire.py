@@ -137,6 +137,7 @@ async def test_each_filter_lets_pass_what_it_names(disputed: tuple[Any, Mapping[
     assert await listed(c, entity_id=entities["airport"]) == [ITEM]
 
 
+@pytest.mark.promise("time.pages")
 @pytest.mark.rule("R8.1")
 async def test_pages_show_one_view_and_leave_nothing_out(
     disputed: tuple[Any, Mapping[str, str]], deploys_from: Request
@@ -167,6 +168,7 @@ async def test_pages_show_one_view_and_leave_nothing_out(
     ]
 
 
+@pytest.mark.promise("time.future")
 @pytest.mark.rule("R8.1")
 async def test_the_future_is_refused_by_its_field(disputed: tuple[Any, Mapping[str, str]]) -> None:
     team, _ = disputed

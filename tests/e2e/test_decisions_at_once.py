@@ -160,6 +160,7 @@ def won(results: Sequence[Any]) -> list[Any]:
     return [one for one in results if not isinstance(one, Refusal)]
 
 
+@pytest.mark.promise("asked.once")
 @pytest.mark.rule("R5.1", "R4.16a")
 async def test_of_two_decisions_on_one_item_exactly_one_wins(
     stack: Stack,

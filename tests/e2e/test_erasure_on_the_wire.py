@@ -169,6 +169,7 @@ def rewrite_tables(stack: Stack) -> None:
         connection.execute("VACUUM FULL")
 
 
+@pytest.mark.promise("erase.nowhere", "Q23")
 async def test_an_erased_text_is_nowhere_and_the_history_still_verifies(
     stack: Stack, new_team: NewTeam, ledger_verifies: Verifies
 ) -> None:
@@ -240,6 +241,7 @@ async def test_an_erased_text_is_nowhere_and_the_history_still_verifies(
     assert [name for canary in canaries for name in files_with(stack, canary)] == []
 
 
+@pytest.mark.promise("erase.others")
 async def test_what_others_gave_stays_and_what_the_text_supported_goes(stack: Stack, new_team: NewTeam) -> None:
     team = await new_team(driven_from=BEGIN)
     await register_nickname(team)
@@ -273,6 +275,7 @@ async def test_what_others_gave_stays_and_what_the_text_supported_goes(stack: St
     assert places_of(stack, canary) == []
 
 
+@pytest.mark.promise("erase.past")
 async def test_a_past_view_shows_the_tombstone_and_search_finds_nothing(stack: Stack, new_team: NewTeam) -> None:
     team = await new_team(driven_from=BEGIN)
     await register_nickname(team)
@@ -339,6 +342,7 @@ async def test_whoever_adopted_a_text_loses_it_as_well_and_nobody_adopts_it_agai
     assert (again.reason, again.metadata["fragment_id"]) == (Reason.EVIDENCE_ERASED, fragment_id)
 
 
+@pytest.mark.promise("erase.others")
 async def test_exact_copies_go_as_well_and_summaries_are_named(stack: Stack, new_team: NewTeam) -> None:
     team = await new_team()
     await register_nickname(team)
@@ -356,6 +360,8 @@ async def test_exact_copies_go_as_well_and_summaries_are_named(stack: Stack, new
     assert places_of(stack, canary) == []
 
 
+@pytest.mark.promise("erase.final")
+@pytest.mark.error("EVIDENCE_ERASED")
 async def test_an_erased_text_is_erased_once_and_cited_by_nobody(new_team: NewTeam) -> None:
     team = await new_team()
     await register_nickname(team)

@@ -63,6 +63,7 @@ def one_more(explanation: case_explanation_pb2.CaseExplanation, label: str) -> c
     return found
 
 
+@pytest.mark.promise("case.explained")
 @pytest.mark.rule("R7.20")
 async def test_an_explanation_says_what_is_missing_and_what_would_change_it(
     new_team: NewTeam, deploys_from: Request

@@ -53,6 +53,7 @@ async def at(client: Any, instant: datetime) -> set[str]:
     return {path.relationship.object.entity.name for result in answer.results for path in result.paths}
 
 
+@pytest.mark.promise("forget.past")
 @pytest.mark.rule("R4.15")
 async def test_p48_ended_and_retracted_answer_the_past_differently(new_team: NewTeam, deploys_from: Request) -> None:
     for how, past in ((ending, {"standard"}), (retracting, set())):
@@ -228,6 +229,7 @@ async def test_a_text_is_taken_back_wherever_it_speaks(
     assert await ledger_verifies(team.team_id)
 
 
+@pytest.mark.promise("forget.keeps")
 @pytest.mark.rule("R4.15", "R9.1")
 async def test_p44_what_is_forgotten_is_in_no_recall_and_still_in_the_trace(
     new_team: NewTeam, deploys_from: Request
@@ -245,6 +247,7 @@ async def test_p44_what_is_forgotten_is_in_no_recall_and_still_in_the_trace(
     assert [one.content for one in trace.evidence] == [STANDARD]
 
 
+@pytest.mark.promise("forget.stays")
 @pytest.mark.rule("R4.12")
 async def test_p45_the_same_text_of_the_same_source_revives_nothing(new_team: NewTeam, deploys_from: Request) -> None:
     team = await new_team(profiles=["A"])
@@ -265,6 +268,8 @@ async def test_p45_the_same_text_of_the_same_source_revives_nothing(new_team: Ne
     assert await recalled(a) == {"standard"}
 
 
+@pytest.mark.promise("own.record")
+@pytest.mark.error("NOT_OWNER")
 @pytest.mark.rule("R4.6")
 async def test_p43_nobody_forgets_what_another_profile_owns(new_team: NewTeam, deploys_from: Request) -> None:
     team = await new_team()
@@ -334,6 +339,7 @@ async def case_is(client: Any, conflict_id: str, status: conflict_case_pb2.CaseS
         await asyncio.sleep(0.05)
 
 
+@pytest.mark.promise("case.withdrawn")
 @pytest.mark.rule("R4.15")
 async def test_those_who_lost_are_asked_when_the_winner_is_withdrawn(
     new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies
@@ -378,6 +384,7 @@ async def test_those_who_lost_are_asked_when_the_winner_is_withdrawn(
     assert await ledger_verifies(team.team_id)
 
 
+@pytest.mark.promise("forget.stays")
 @pytest.mark.rule("R4.12", "R4.15")
 async def test_p46_no_write_path_brings_back_what_was_retracted(new_team: NewTeam, deploys_from: Request) -> None:
     """The same text of the same source by each of them: nothing is in force but what another text says."""
@@ -420,6 +427,7 @@ async def test_p47_what_was_forgotten_is_there_and_comes_back_by_its_undo(
     assert await recalled(a) == {"standard"}
 
 
+@pytest.mark.error("RESOURCE_NOT_FOUND")
 @pytest.mark.rule("R5.1")
 async def test_s22_unknown_and_malformed_ids_are_told_apart_from_defects(
     new_team: NewTeam, deploys_from: Request

@@ -45,6 +45,7 @@ def rows_of(stack: Stack, team_id: str, *tables: str) -> dict[str, set[str]]:
         }
 
 
+@pytest.mark.promise("forget.keeps")
 @pytest.mark.rule("R4.15", "R4.6")
 async def test_invariant_08_forget_removes_the_edge_and_keeps_nodes_and_ledger(
     stack: Stack, new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies
@@ -74,6 +75,7 @@ async def test_invariant_08_forget_removes_the_edge_and_keeps_nodes_and_ledger(
     assert await ledger_verifies(team.team_id)
 
 
+@pytest.mark.promise("own.record", "Q16")
 @pytest.mark.rule("R4.6")
 async def test_invariant_10_nobody_decides_about_what_another_profile_owns(
     stack: Stack, new_team: NewTeam, deploys_from: Request

@@ -112,6 +112,7 @@ async def test_at_most_two_keys_of_a_line_are_live(stack: Stack, new_team: NewTe
     assert (ended.reason, ended.message) == (Reason.INVALID_FIELD, "the key is not live: make a new one instead")
 
 
+@pytest.mark.error("CREDENTIAL_EXPIRED")
 async def test_an_overlap_only_shortens_a_life_and_an_expiry_lies_ahead(stack: Stack, new_team: NewTeam) -> None:
     team = await new_team(profiles=())
     expires_at = now() + timedelta(hours=1)
@@ -128,6 +129,7 @@ async def test_an_overlap_only_shortens_a_life_and_an_expiry_lies_ahead(stack: S
         assert (await refused(holder.admin.GetTeam(admin.GetTeamRequest()))).reason is Reason.CREDENTIAL_EXPIRED
 
 
+@pytest.mark.promise("apart.keys")
 async def test_a_revoked_key_is_refused_at_once_by_ingest_and_in_time_by_the_others(
     stack: Stack, new_team: NewTeam
 ) -> None:
@@ -150,6 +152,7 @@ async def test_a_revoked_key_is_refused_at_once_by_ingest_and_in_time_by_the_oth
         assert reason is Reason.CREDENTIAL_INVALID
 
 
+@pytest.mark.promise("apart.keys")
 async def test_keys_are_listed_page_by_page_and_without_what_makes_them_keys(stack: Stack, new_team: NewTeam) -> None:
     team = await new_team(profiles=("A", "B"))
     made = await made_key(team)

@@ -166,6 +166,7 @@ async def test_entities_are_found_by_what_their_names_begin_with_and_hold(new_te
     assert await refused(entities(a, "\u200b")) == (Reason.INVALID_FIELD, "name")
 
 
+@pytest.mark.promise("time.pages")
 @pytest.mark.rule("R8.1")
 async def test_pages_of_entities_show_one_revision(new_team: NewTeam) -> None:
     team = await new_team()

@@ -39,6 +39,7 @@ async def looked_at(team: Any) -> None:
     )
 
 
+@pytest.mark.promise("case.shown")
 @pytest.mark.rule("R9.2")
 async def test_p12_and_p13_an_open_case_hides_nobody_and_everybody_is_told(
     new_team: NewTeam, deploys_from: Request

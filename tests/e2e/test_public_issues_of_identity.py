@@ -64,6 +64,7 @@ def correcting(placed: Any, content: str, branch: str, deploys_from: Request, **
     )
 
 
+@pytest.mark.promise("asked.nothing-depends")
 @pytest.mark.rule("R3.5", "R3.7")
 async def test_invariant_02_nothing_depends_on_what_is_not_resolved(
     stack: Stack, new_team: NewTeam, deploys_from: Request
@@ -176,6 +177,7 @@ async def test_p52_the_kind_is_part_of_identity_and_nothing_is_merged_silently(n
     assert placed[0].entity.entity_id != placed[1].entity.entity_id
 
 
+@pytest.mark.error("TOO_MANY_ITEMS", "PREDICATE_RETIRED")
 @pytest.mark.rule("R5.1", "R5.2")
 async def test_what_a_decision_cannot_do_is_refused_by_its_reason(new_team: NewTeam, deploys_from: Request) -> None:
     team = await new_team()

@@ -39,6 +39,8 @@ def stored_rows(stack: Stack, team_id: str) -> list[tuple[str, int]]:
     return counts
 
 
+@pytest.mark.promise("kept.refused")
+@pytest.mark.error("INVALID_FIELD", "QUOTE_NOT_FOUND", "QUOTE_AMBIGUOUS", "TOO_LARGE")
 @pytest.mark.rule("R3.1", "R5.1", "R7.7")
 @pytest.mark.parametrize(
     ("change", "code", "reason", "field"),
@@ -114,6 +116,8 @@ async def test_bad_input_is_refused_and_nothing_is_stored(
     assert stored_rows(stack, team.team_id) == before
 
 
+@pytest.mark.promise("case.version")
+@pytest.mark.error("CONFLICT_VERSION_STALE")
 @pytest.mark.rule("R7.7")
 async def test_an_answer_to_a_case_that_has_moved_on_stores_nothing(
     stack: Stack, new_team: NewTeam, deploys_from: Request
@@ -138,6 +142,30 @@ async def test_an_answer_to_a_case_that_has_moved_on_stores_nothing(
     assert refusal is not None
     assert refusal.reason is Reason.CONFLICT_VERSION_STALE
     assert refusal.metadata["current_version"] == str(conflict.version + 1)
+    assert stored_rows(stack, team.team_id) == before
+
+
+@pytest.mark.rule("R7.7")
+@pytest.mark.error("NOT_IN_CONFLICT")
+async def test_an_answer_about_something_else_stores_nothing(
+    stack: Stack, new_team: NewTeam, deploys_from: Request
+) -> None:
+    team = await new_team()
+    await team["A"].ingest.Remember(deploys_from(TEXT, "main"))
+    placed = await team["B"].ingest.Remember(deploys_from("production deploys from release", "release"))
+    conflict_id = placed.placement.relationships[0].conflict.conflict_id
+    elsewhere = deploys_from(
+        "staging deploys from release",
+        "release",
+        conflict_context=submission_pb2.ConflictContext(conflict_id=conflict_id),
+    )
+    elsewhere.proposal.entities[0].name = "staging"
+    before = stored_rows(stack, team.team_id)
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await team["C"].ingest.Remember(elsewhere)
+    refusal = refusal_of(refused.value)
+    assert refusal is not None
+    assert (refusal.reason, refusal.metadata["conflict_id"]) == (Reason.NOT_IN_CONFLICT, conflict_id)
     assert stored_rows(stack, team.team_id) == before
 
 
@@ -177,6 +205,7 @@ async def test_a_correction_of_what_it_cannot_correct_names_the_field(
     assert stored_rows(stack, team.team_id) == before
 
 
+@pytest.mark.error("CREDENTIAL_INVALID")
 @pytest.mark.parametrize(
     ("key", "reason"),
     [("", Reason.CREDENTIAL_INVALID), ("cor_no_such_key", Reason.CREDENTIAL_INVALID)],

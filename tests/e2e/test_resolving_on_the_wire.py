@@ -98,6 +98,7 @@ async def test_keep_both_lets_every_side_hold_in_a_facet_of_its_own(pair: Pair, 
     assert await ledger_verifies(team.team_id)
 
 
+@pytest.mark.promise("asked.preview")
 @pytest.mark.rule("R4.16a")
 async def test_previews_say_what_each_action_then_does(new_team: NewTeam, deploys_from: Request) -> None:
     """Each action on a slot of its own, in the same state: what it changes is what its preview showed."""
@@ -136,6 +137,7 @@ def timeless(change: decision_pb2.RelationshipChange) -> decision_pb2.Relationsh
     return bare
 
 
+@pytest.mark.error("ITEM_NOT_PENDING")
 @pytest.mark.rule("R4.16a", "R5.1")
 async def test_s1_an_answered_item_is_not_answered_again(pair: Pair) -> None:
     team, main, release, item = pair
@@ -145,6 +147,7 @@ async def test_s1_an_answered_item_is_not_answered_again(pair: Pair) -> None:
     assert await recalled(team["A"]) == {"release"}
 
 
+@pytest.mark.error("NOT_IN_CONFLICT")
 @pytest.mark.rule("R4.16a")
 async def test_s2_only_a_side_of_the_item_can_be_kept(pair: Pair, deploys_from: Request) -> None:
     team, _, release, item = pair
@@ -173,6 +176,8 @@ async def test_s3_sides_that_still_exclude_each_other_stay_a_question(new_team: 
     assert sides(left) == {"main", "release"}
 
 
+@pytest.mark.promise("asked.seen")
+@pytest.mark.error("STALE_VERSION")
 @pytest.mark.rule("R4.16a", "R5.1")
 async def test_s12_a_decision_about_what_was_not_seen_is_refused(pair: Pair, deploys_from: Request) -> None:
     """The item's side is corrected: the item names the successor, at a new version."""
@@ -214,6 +219,7 @@ async def test_nobody_answers_for_somebody_else(pair: Pair) -> None:
     assert [one.version for one in await items_of(team["A"])] == [item.version]
 
 
+@pytest.mark.error("IDEMPOTENCY_CONFLICT")
 @pytest.mark.rule("R5.1")
 async def test_one_key_is_one_decision(pair: Pair) -> None:
     team, main, release, item = pair
@@ -222,6 +228,7 @@ async def test_one_key_is_one_decision(pair: Pair) -> None:
     assert (await refused(team["A"].conflict.ResolveConflict(other))).reason is Reason.IDEMPOTENCY_CONFLICT
 
 
+@pytest.mark.error("START_NEEDED")
 @pytest.mark.rule("R4.10")
 async def test_a_start_is_given_where_it_is_needed_and_refused_where_it_is_not(
     new_team: NewTeam, deploys_from: Request

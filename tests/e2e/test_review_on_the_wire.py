@@ -120,6 +120,7 @@ async def watched_items(client: Any) -> list[conflict_change_pb2.ItemChange]:
     return [one for one in changes if one.kind == review_item_pb2.ITEM_KIND_WINNER_WITHDRAWN]
 
 
+@pytest.mark.promise("case.withdrawn")
 @pytest.mark.rule("R4.15", "R7.16")
 async def test_who_lost_is_asked_when_the_winner_is_withdrawn(
     new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies

@@ -4,15 +4,14 @@ import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-import grpc
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2, source_pb2
 from corrigenda.conflict.v1 import conflict_service_pb2
 from corrigenda.ingest.v1 import placement_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import evidence_pb2, relationship_pb2
-from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.domain.errors import Reason
+from corrigenda_core.testing.wire_decisions import deciding, items_of, keep_new, refused
 
 pytestmark = pytest.mark.database
 
@@ -22,14 +21,6 @@ Verifies = Callable[[str], Awaitable[bool]]
 
 AUTHORITATIVE = evidence_pb2.AUTHORITY_AUTHORITATIVE
 PRIMARY = evidence_pb2.AUTHORITY_PRIMARY
-
-
-async def refused(call: Awaitable[Any]) -> Refusal:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    refusal = refusal_of(caught.value)
-    assert refusal is not None
-    return refusal
 
 
 def register(team: Any, *, expected_version: int | None = None, retire: bool = False, **definition: Any) -> Any:
@@ -109,6 +100,8 @@ async def test_what_a_key_asserts_no_registry_takes_away(new_team: NewTeam, reme
     assert (retired.source.active, retired.changed_supports) == (False, 0)
 
 
+@pytest.mark.promise("own.source")
+@pytest.mark.error("SOURCE_NOT_ALLOWED")
 @pytest.mark.rule("R2.4")
 async def test_a_source_with_speakers_is_theirs(new_team: NewTeam, remember: Any) -> None:
     team = await new_team()
@@ -121,6 +114,7 @@ async def test_a_source_with_speakers_is_theirs(new_team: NewTeam, remember: Any
     assert refusal.metadata["source"] == "crm"
 
 
+@pytest.mark.promise("case.witness")
 @pytest.mark.rule("R6.1")
 async def test_an_invented_group_counts_as_its_author_and_a_registered_one_as_itself(
     new_team: NewTeam, remember: Any
@@ -142,8 +136,12 @@ async def test_an_invented_group_counts_as_its_author_and_a_registered_one_as_it
     assert await counted() == {"main": 2, "release": 1}
 
 
+@pytest.mark.promise("own.system-of-record")
 @pytest.mark.rule("R2.3", "R4.13")
-async def test_acceptance_v19_a_record_is_untouched_by_what_others_say(new_team: NewTeam, remember: Any) -> None:
+@pytest.mark.error("SYSTEM_OF_RECORD")
+async def test_acceptance_v19_a_record_is_untouched_by_what_others_say(
+    new_team: NewTeam, remember: Any, deploys_from: Request
+) -> None:
     team = await new_team()
     record = evidence_pb2.SOURCE_TYPE_SYSTEM_RECORD
     unregistered = await remember(team["B"], "trunk", source_type=record, source_group="crm")
@@ -161,6 +159,14 @@ async def test_acceptance_v19_a_record_is_untouched_by_what_others_say(new_team:
     for text in ("production deploys from bronze", "since 1 May 2026 production deploys from bronze"):
         bronze = (await remember(team["A"], "bronze", text)).relationships[0]
         assert bronze.outcome in {placement_pb2.OUTCOME_HELD, placement_pb2.OUTCOME_COMPETING}
+    # Asking for more does not help, neither as a decision nor as a correction.
+    (item,) = await items_of(team["A"])
+    refusal = await refused(team["A"].conflict.ResolveConflict(deciding(item, keep_new=keep_new(bronze.relationship))))
+    assert (refusal.reason, refusal.metadata["relationship_id"]) == (Reason.SYSTEM_OF_RECORD, row.relationship_id)
+    correction = submission_pb2.CorrectionTarget(relationship_id=row.relationship_id)
+    corrected = deploys_from("no, production deploys from tin", "tin", correction_target=correction)
+    refusal = await refused(team["A"].ingest.Remember(corrected))
+    assert (refusal.reason, refusal.metadata["relationship_id"]) == (Reason.SYSTEM_OF_RECORD, row.relationship_id)
     kept = (await traced(team["A"], row.relationship_id)).relationship
     assert (kept.version, kept.status) == (row.version, row.status)
     # A newer record of the same source supersedes it.
@@ -240,6 +246,7 @@ async def test_a_repeated_registration_answers_what_the_first_did(new_team: NewT
     assert (await refused(team.admin.admin.RegisterSource(request))).reason is Reason.IDEMPOTENCY_CONFLICT
 
 
+@pytest.mark.error("SCOPE_MISSING")
 async def test_only_an_administrator_registers(new_team: NewTeam) -> None:
     team = await new_team(profiles=("A",))
     request = admin_service_pb2.RegisterSourceRequest(

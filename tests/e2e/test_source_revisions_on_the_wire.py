@@ -116,6 +116,7 @@ async def test_what_a_source_still_says_goes_on_as_the_same_relationship(new_tea
     assert sorted(support.decisions[-1].reason for support in trace.supports) == ["entailed", "revision_superseded"]
 
 
+@pytest.mark.error("SOURCE_REVISION_STALE")
 @pytest.mark.rule("R2.5")
 async def test_a_wrong_token_refuses_the_whole_write(stack: Stack, new_team: NewTeam, say: Say) -> None:
     team = await new_team()
@@ -179,6 +180,7 @@ async def test_a_revision_that_comes_back_is_a_new_activation(new_team: NewTeam,
     assert (await traced(team["A"], row_of(first).relationship_id)).relationship.status == PENDING_EVIDENCE
 
 
+@pytest.mark.promise("own.source")
 @pytest.mark.rule("R2.4")
 async def test_an_unregistered_key_belongs_to_its_first_user_and_a_registered_one_to_its_speakers(
     new_team: NewTeam, say: Say

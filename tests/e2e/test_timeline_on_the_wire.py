@@ -154,6 +154,7 @@ async def test_every_entry_tells_what_was_known_of_it_and_when(new_team: NewTeam
     assert (version.version, version.HasField("recorded_to"), past.revision) == (1, False, known)
 
 
+@pytest.mark.promise("time.pages")
 @pytest.mark.rule("R9.4", "R8.1")
 async def test_pages_of_a_timeline_show_one_view(new_team: NewTeam, deploys_from: Request) -> None:
     team = await new_team()

@@ -131,6 +131,7 @@ def asked(items: Sequence[Item]) -> list[tuple[str, str, list[str], list[str]]]:
     ]
 
 
+@pytest.mark.promise("undo.exact", "Q13")
 @pytest.mark.rule("R4.17", "R8.1")
 async def test_a_decision_and_its_undo_leave_every_recall_as_it_was(
     new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies

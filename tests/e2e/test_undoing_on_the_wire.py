@@ -71,6 +71,7 @@ ACTIONS: dict[str, Callable[[Row, Row], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.promise("undo.exact")
 @pytest.mark.rule("R4.17")
 @pytest.mark.parametrize("action", ACTIONS)
 async def test_a_revert_is_the_exact_prior_state(pair: Pair, action: str) -> None:
@@ -98,6 +99,8 @@ async def test_a_revert_is_the_exact_prior_state(pair: Pair, action: str) -> Non
     assert (again.reason, again.metadata["blocker_id"]) == (Reason.REVERT_BLOCKED, undone.decision.decision_id)
 
 
+@pytest.mark.promise("undo.blocked")
+@pytest.mark.error("REVERT_BLOCKED")
 @pytest.mark.rule("R4.17")
 async def test_s4_a_correction_of_the_winner_blocks_and_is_named(pair: Pair, deploys_from: Request) -> None:
     team, _, release, item = pair
@@ -167,6 +170,7 @@ async def test_s10_the_loser_stated_again_is_a_new_question_and_bars_the_undo(
     assert await recalled(a) == {"release"}
 
 
+@pytest.mark.promise("undo.blocked")
 @pytest.mark.rule("R4.17")
 async def test_s14_a_winner_that_was_taken_back_blocks(pair: Pair) -> None:
     team, _, release, item = pair
@@ -185,6 +189,7 @@ async def test_s14_a_winner_that_was_taken_back_blocks(pair: Pair) -> None:
     assert not await items_of(a)
 
 
+@pytest.mark.promise("undo.recorded")
 @pytest.mark.rule("R4.17", "R5.1")
 async def test_s23_every_decision_and_every_undo_is_its_own_record(pair: Pair, ledger_verifies: Verifies) -> None:
     team, main, release, item = pair
@@ -207,6 +212,7 @@ async def test_s23_every_decision_and_every_undo_is_its_own_record(pair: Pair, l
     assert await ledger_verifies(team.team_id)
 
 
+@pytest.mark.promise("undo.every")
 @pytest.mark.rule("R4.17", "R4.16b")
 async def test_a_correction_is_taken_back_with_the_statement_that_made_it(
     new_team: NewTeam, deploys_from: Request
@@ -226,6 +232,7 @@ async def test_a_correction_is_taken_back_with_the_statement_that_made_it(
     assert await recalled(a) == {"main"}
 
 
+@pytest.mark.promise("undo.every")
 @pytest.mark.rule("R4.17", "R4.15")
 @pytest.mark.parametrize("how", [retracting, ending])
 async def test_what_was_forgotten_comes_back_by_its_undo(
@@ -338,6 +345,7 @@ def deciding_placement(
     )
 
 
+@pytest.mark.promise("undo.every")
 @pytest.mark.rule("R4.17", "R5.2")
 @pytest.mark.parametrize(
     "action",

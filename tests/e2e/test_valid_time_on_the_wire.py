@@ -145,6 +145,7 @@ async def recalled_at(client: Any, at: datetime) -> set[str]:
             await asyncio.sleep(0.02)
 
 
+@pytest.mark.promise("time.place")
 @pytest.mark.rule("R4.7", "R4.8", "R4.10")
 @pytest.mark.parametrize("name", STORIES)
 async def test_what_is_recalled_for_every_instant(

@@ -113,6 +113,7 @@ def disputed(valid_at: datetime, known_at: datetime | None, entity: str) -> Mess
     return request
 
 
+@pytest.mark.promise("time.both-axes", "I16")
 @pytest.mark.rule("R8.1", "R8.2", "R8.3", "R9.4", "R9.5")
 async def test_invariant_16_v23_every_look_up_shows_the_same_grid(story: Story) -> None:
     """V23, also for a witness who names no date: it counts from the cutoff on."""
@@ -183,6 +184,7 @@ async def test_who_won_and_who_lost_is_told_and_weighed_by_nothing(story: Story)
     assert (before.won, before.lost, before.disputed) == (0, 0, 1)
 
 
+@pytest.mark.promise("time.past-view", "Q2")
 @pytest.mark.rule("R8.1")
 async def test_v25_recorded_answers_never_change(story: Story, deploys_from: Request) -> None:
     """V25: an answer of any look-up, asked for again by its revision after more writes, is the same to the byte."""

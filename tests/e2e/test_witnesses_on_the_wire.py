@@ -76,6 +76,7 @@ async def disputed(team: Any, say: Say) -> tuple[placement_pb2.Placement, Callab
     return claimed, counted
 
 
+@pytest.mark.promise("case.witness")
 @pytest.mark.rule("R6.2", "R6.4")
 async def test_p54_what_comes_back_from_the_memory_is_no_corroboration(new_team: NewTeam, say: Say) -> None:
     team = await new_team(profiles=("A", "B", "C", "D", "E"))
@@ -103,6 +104,7 @@ async def test_p54_what_comes_back_from_the_memory_is_no_corroboration(new_team:
     assert await counted() == {"main": 1, "release": 1}
 
 
+@pytest.mark.promise("case.witness")
 @pytest.mark.rule("R6.1", "R6.2")
 async def test_p53_a_repeat_adds_a_support_and_only_another_source_a_vote(new_team: NewTeam, say: Say) -> None:
     team = await new_team()
@@ -210,6 +212,7 @@ async def test_acceptance_v19_a_new_revision_of_a_record_supersedes_what_it_said
     assert "bronze" in await recalled(team["A"])
 
 
+@pytest.mark.promise("own.correction")
 @pytest.mark.rule("R7.2", "R9.4")
 async def test_invariant_11_a_correction_across_owners_links_both_rows_and_hides_neither(
     new_team: NewTeam, say: Say, deploys_from: Request

@@ -214,6 +214,7 @@ async def times_of_refusals(proxy: TcpProxy, database: Database, team: Team) -> 
     return took
 
 
+@pytest.mark.promise("answer.deadline", "Q20")
 async def test_a_frozen_database_does_not_hold_the_answer_back(
     shared_database: ThrowawayDatabase, proxy: TcpProxy, team: Team
 ) -> None:

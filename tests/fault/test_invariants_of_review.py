@@ -40,6 +40,7 @@ def events(rows: Rows, conflict_id: str) -> list[tuple[str, str, int]]:
     ]
 
 
+@pytest.mark.promise("case.opens")
 @pytest.mark.rule("R7.3", "R7.5")
 async def test_invariant_14_one_durable_case_append_only_events_versioned_members(
     without_workers: Stack, disputing: Any, rows_of: Callable[[str], Rows]
@@ -60,6 +61,7 @@ async def test_invariant_14_one_durable_case_append_only_events_versioned_member
             owner.rollback()
 
 
+@pytest.mark.promise("case.reviewer-alone")
 @pytest.mark.rule("R7.8")
 async def test_invariant_18_placement_never_resolves_dismisses_or_marks_overdue(
     disputing: Any, rows_of: Callable[[str], Rows]
@@ -76,6 +78,7 @@ async def test_invariant_18_placement_never_resolves_dismisses_or_marks_overdue(
     assert {row["status"] for row in rows["relationships"].values()} == {"active"}
 
 
+@pytest.mark.promise("case.reviewer-alone")
 @pytest.mark.rule("R7.19")
 async def test_invariant_19_only_the_reviewer_closes_a_case(
     without_workers: Stack, disputing: Any, review: Review, rows_of: Callable[[str], Rows]
@@ -95,6 +98,7 @@ async def test_invariant_19_only_the_reviewer_closes_a_case(
     assert events(rows_of(disputing.team_id), conflict_id)[-1] == ("reviewer", "resolved", 3)
 
 
+@pytest.mark.promise("case.deadline")
 @pytest.mark.rule("R7.13")
 async def test_invariant_20_deadline_without_a_winner_is_overdue_and_prefers_nobody(
     disputing: Any, review: Review, rows_of: Callable[[str], Rows]
@@ -109,6 +113,7 @@ async def test_invariant_20_deadline_without_a_winner_is_overdue_and_prefers_nob
     assert {row["status"] for row in rows["relationships"].values()} == {"active"}
 
 
+@pytest.mark.promise("case.loser")
 @pytest.mark.rule("R7.16")
 async def test_invariant_21_after_a_resolution_only_its_own_rows_differ(
     disputing: Any, review: Review, rows_of: Callable[[str], Rows]

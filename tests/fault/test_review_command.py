@@ -66,6 +66,7 @@ async def reviewed(disputing: Any, review: Review) -> Any:
     return disputing
 
 
+@pytest.mark.promise("case.same-decision")
 async def test_past_decisions_are_replayed_to_the_same_bytes(without_workers: Stack, reviewed: Any) -> None:
     replay = ("review", "replay", "--team", reviewed.team_id)
     replayed = await command(without_workers, *replay, "--json")

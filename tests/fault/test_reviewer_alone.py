@@ -103,6 +103,7 @@ async def until_reviewed(stack: Stack, team_id: str) -> None:
             await asyncio.sleep(0.02)
 
 
+@pytest.mark.promise("case.without-model", "Q11")
 @pytest.mark.skipif(not Path("/proc/self/net/tcp").exists(), reason="there is no /proc to look into the process")
 @pytest.mark.rule("R7.16", "R7.19")
 async def test_q11_the_reviewer_reaches_its_database_alone_and_writes_what_it_may(

@@ -71,6 +71,8 @@ async def holder(database: Database, team_id: str, *, leases: CaseLeases | None 
     return Holder(look=look, team=team, claim=claim, rows=claimed.rows[claim.conflict_id])
 
 
+@pytest.mark.promise("case.one-reviewer", "Q9")
+@pytest.mark.error("LEASE_LOST")
 @pytest.mark.rule("R7.18")
 @pytest.mark.parametrize("votes", ["AB", "ABC"], ids=["nothing to decide yet", "decided"])
 async def test_q9_a_holder_that_wakes_late_writes_nothing(
@@ -91,6 +93,7 @@ async def test_q9_a_holder_that_wakes_late_writes_nothing(
         assert rows_of(disputing.team_id) == before
 
 
+@pytest.mark.promise("case.one-reviewer", "Q9")
 @pytest.mark.rule("R7.18")
 async def test_q9_of_two_that_look_at_once_one_writes(disputing: Any, database: Database) -> None:
     for number in range(ROUNDS):
@@ -101,6 +104,7 @@ async def test_q9_of_two_that_look_at_once_one_writes(disputing: Any, database: 
         assert isinstance(found[1], Looked)
 
 
+@pytest.mark.promise("Q9")
 async def test_q9_without_the_fence_the_late_holder_would_write(
     disputing: Any, database: Database, rows_of: Callable[[str], Rows]
 ) -> None:
@@ -152,6 +156,7 @@ async def until_logged(child: Child, text: str) -> None:
         await asyncio.sleep(0.02)
 
 
+@pytest.mark.promise("Q9")
 @pytest.mark.rule("R7.18")
 async def test_q9_a_process_that_is_stopped_while_it_holds_a_case_writes_nothing_when_it_goes_on(
     without_workers: Stack, disputing: Any, rows_of: Callable[[str], Rows], tmp_path: Path

@@ -195,6 +195,7 @@ async def repeated(services: Services, one: Asked, rows_of: RowsOf) -> Rows:
     return after
 
 
+@pytest.mark.promise("kept.once", "Q7")
 @pytest.mark.parametrize(("name", "failpoint"), KILLED)
 async def test_what_a_kill_interrupted_is_repeated_with_one_effect_and_one_answer(
     services: Services, deploys_from: Request, rows_of: RowsOf, name: str, failpoint: Failpoint
@@ -245,6 +246,7 @@ async def test_a_merge_outlives_the_service_that_it_was_passed_on_to(
     assert effect(before, after) == await undisturbed(services, deploys_from, rows_of, "ResolveConflict", merging)
 
 
+@pytest.mark.promise("kept.once", "Q7")
 @pytest.mark.parametrize("name", AT_ONCE)
 async def test_identical_calls_at_once_have_one_effect_and_one_answer(
     services: Services, deploys_from: Request, rows_of: RowsOf, name: str

@@ -144,6 +144,7 @@ async def until(holds: Callable[[], bool | Awaitable[bool]], what: str) -> None:
         await asyncio.sleep(0.05)
 
 
+@pytest.mark.promise("kept.acknowledged", "Q8")
 @pytest.mark.rule("R5.1", "R8.1")
 @pytest.mark.parametrize("failpoint", list(Failpoint))
 async def test_a_killed_service_loses_and_doubles_nothing(
@@ -176,6 +177,7 @@ async def test_a_killed_service_loses_and_doubles_nothing(
     assert ledger_verifies(ingest, team_id)
 
 
+@pytest.mark.promise("kept.stream")
 @pytest.mark.rule("R5.1", "R8.1")
 @pytest.mark.parametrize("failpoint", list(Failpoint) if is_full_tier() else [Failpoint.AFTER_COMMIT_BEFORE_REPLY])
 async def test_a_stream_that_is_cut_and_resumed_stores_each_submission_exactly_once(
@@ -222,6 +224,7 @@ async def test_a_stream_that_is_cut_and_resumed_stores_each_submission_exactly_o
     assert ledger_verifies(ingest, team_id)
 
 
+@pytest.mark.promise("case.one-reviewer", "Q8")
 @pytest.mark.rule("R7.18")
 @pytest.mark.parametrize("failpoint", list(Failpoint))
 async def test_a_killed_reviewer_leaves_the_case_due_and_the_next_one_decides_it_once(
@@ -261,6 +264,7 @@ async def test_a_killed_reviewer_leaves_the_case_due_and_the_next_one_decides_it
         assert ledger_verifies(ingest, team_id)
 
 
+@pytest.mark.promise("kept.acknowledged", "Q8")
 @pytest.mark.rule("R5.1")
 async def test_a_killed_database_loses_no_acknowledged_write(tmp_path: Path, deploys_from: Request) -> None:
     writes = 24

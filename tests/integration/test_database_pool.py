@@ -45,6 +45,7 @@ async def test_values_arrive_as_the_domain_wants_them(
     assert row["t"].utcoffset() == UTC.utcoffset(None)
 
 
+@pytest.mark.promise("apart.roles")
 @pytest.mark.rule("R11.2")
 async def test_a_role_that_passes_row_level_security_does_not_serve(shared_database: ThrowawayDatabase) -> None:
     for url in (shared_database.superuser_url, *(shared_database.url(role) for role in BYPASSING)):
@@ -80,6 +81,7 @@ async def test_a_full_pool_refuses(shared_database: ThrowawayDatabase) -> None:
         await take()
 
 
+@pytest.mark.error("STORE_UNAVAILABLE")
 async def test_a_database_that_is_away_is_unavailable(shared_database: ThrowawayDatabase) -> None:
     database = Database(shared_database.url("corrigenda_recall"))
     await database.open()

@@ -57,6 +57,7 @@ async def test_a_repeated_request_gets_the_stored_response(ingest: Database, tea
     assert (again.value, again.revision, again.replayed) == (1, 1, True)
 
 
+@pytest.mark.promise("kept.other-request")
 @pytest.mark.parametrize("changed", [{"body": b"b"}, {"rpc": "Forget"}])
 async def test_another_request_under_a_used_key_is_refused(
     ingest: Database, team: Team, changed: dict[str, object]

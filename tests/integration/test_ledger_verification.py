@@ -228,6 +228,7 @@ async def test_an_untouched_history_is_verified(told: tuple[ThrowawayDatabase, T
     assert report.rows == 4 * 2 + 4 * 2 + 5 + 1 + 4
 
 
+@pytest.mark.promise("kept.provable", "Q15")
 async def test_every_tampering_is_found(told: tuple[ThrowawayDatabase, Team], connection: Connection) -> None:
     _, team = told
     chance = random.Random(2)
@@ -343,6 +344,7 @@ async def test_the_command_tells_by_its_exit_status(
         assert run_command("--database-url", empty.url("corrigenda_auditor")) == 1
 
 
+@pytest.mark.promise("kept.provable")
 async def test_the_command_fails_on_a_tampered_history(
     cluster: PostgresCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -88,6 +88,7 @@ def test_wrong_usage_is_status_2_and_help_names_the_subcommands() -> None:
     assert b"decide or explain case snapshots" in usage.stdout
 
 
+@pytest.mark.promise("case.without-model")
 def test_deciding_loads_neither_database_nor_network_nor_model() -> None:
     program = (
         "import sys; from corrigenda_cli.__main__ import main; main(['policy', 'evaluate']);"

@@ -65,12 +65,13 @@ async def test_a_read_cannot_write(recall: Database, ingest: Database, team: Tea
     assert refused.value.reason in {Reason.STORE_UNAVAILABLE, Reason.INTERNAL_ERROR}
 
 
+@pytest.mark.promise("time.own-writes")
 async def test_a_revision_that_is_not_there_yet_is_told(recall: Database, ingest: Database, team: Team) -> None:
     reader = ReadRunner(recall)
     with pytest.raises(Refusal) as refused:
         await reader.run(team.team_id, lambda view: None, min_revision=1)
     assert refused.value.reason is Reason.REVISION_NOT_REPLICATED
-    assert refused.value.metadata == {"revision": "0", "min_revision": "1"}
+    assert refused.value.metadata == {"asked_revision": "1", "current_revision": "0"}
     await TransactionRunner(ingest).run(team.team_id, lambda tx: write_evidence(tx, team.profiles[0], "x"))
     assert await reader.run(team.team_id, lambda view: view.reading.revision, min_revision=1) == 1
 
@@ -81,6 +82,7 @@ async def test_a_missing_team_is_not_found(recall: Database) -> None:
     assert refused.value.reason is Reason.RESOURCE_NOT_FOUND
 
 
+@pytest.mark.promise("time.settled")
 @pytest.mark.rule("R8.1", "R8.4")
 async def test_after_an_answer_for_an_instant_nothing_is_recorded_at_or_before_it(
     ingest: Database, recall: Database, shared_database: ThrowawayDatabase
@@ -93,6 +95,7 @@ async def test_after_an_answer_for_an_instant_nothing_is_recorded_at_or_before_i
     assert answer.value.at == T0 + MICROSECOND
 
 
+@pytest.mark.promise("time.future")
 @pytest.mark.rule("R8.1")
 async def test_the_future_is_refused(recall: Database, shared_database: ThrowawayDatabase) -> None:
     team = add_team(shared_database, driven_now=T0)

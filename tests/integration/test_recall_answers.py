@@ -262,6 +262,7 @@ async def test_equivalent_spellings_find_each_other(new_team: NewTeam, deploys_f
 # --- totals and explanations
 
 
+@pytest.mark.promise("answer.cut")
 @pytest.mark.rule("R9.2")
 async def test_what_is_left_out_is_counted(new_team: NewTeam, deploys_from: Request) -> None:
     team = await new_team()
@@ -278,6 +279,7 @@ async def test_what_is_left_out_is_counted(new_team: NewTeam, deploys_from: Requ
         assert [result.rank for result in answer.results] == list(range(1, shown + 1))
 
 
+@pytest.mark.promise("answer.ranked")
 @pytest.mark.rule("R9.3")
 async def test_a_rank_can_be_explained_to_the_last_unit(new_team: NewTeam, deploys_from: Request) -> None:
     team = await new_team()
@@ -325,6 +327,7 @@ async def reader(stack: Stack) -> AsyncIterator[ReadRunner]:
         yield ReadRunner(database)
 
 
+@pytest.mark.promise("answer.degraded")
 @pytest.mark.rule("R9.6")
 @pytest.mark.parametrize("embedder", [SilentEmbedder(), SlowEmbedder()], ids=["failing", "slow"])
 async def test_without_an_embedding_the_words_answer_and_the_answer_says_so(

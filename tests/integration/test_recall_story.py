@@ -143,6 +143,7 @@ GRID = [
 ]
 
 
+@pytest.mark.promise("time.both-axes", "I15", "I16")
 @pytest.mark.rule("R8.1", "R8.2", "R8.3", "R9.2")
 @pytest.mark.parametrize("witness", [DATED_WITNESS, UNDATED_WITNESS], ids=["dated", "undated"])
 async def test_v23_grid(correction: Callable[..., Awaitable[Any]], witness: str) -> None:
@@ -191,6 +192,7 @@ async def test_an_open_case_comes_with_everything_to_answer_it(correction: Calla
         assert list(path.resolved_conflict_ids) == []
 
 
+@pytest.mark.promise("I15")
 @pytest.mark.rule("R8.3", "R9.2")
 async def test_a_resolved_case_is_a_compact_reference(correction: Callable[..., Awaitable[Any]]) -> None:
     team, conflict_id = await correction(c_says=UNDATED_WITNESS)
@@ -277,6 +279,7 @@ async def test_a_member_counts_from_the_cutoff_of_an_earlier_case_also_if_nothin
     assert shown == {day(2, 15): [], day(4, 15): [conflict.conflict_id]}
 
 
+@pytest.mark.promise("time.past-view", "Q2")
 @pytest.mark.rule("R8.1")
 async def test_an_answer_at_a_revision_never_changes(
     correction: Callable[..., Awaitable[Any]], deploys_from: Request

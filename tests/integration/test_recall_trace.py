@@ -60,6 +60,7 @@ def row_id(placement: Any) -> str:
     return placement.relationships[0].relationship.relationship_id
 
 
+@pytest.mark.promise("answer.traced", "I09")
 @pytest.mark.rule("R9.4")
 async def test_a_trace_shows_everything_of_a_relationship(told: tuple[Any, list[Any]]) -> None:
     team, (main, release, hotfix) = told
@@ -247,6 +248,7 @@ async def test_a_trace_that_cannot_be_made_names_its_field(
     assert (refusal.reason, refusal.field) == (reason, field)
 
 
+@pytest.mark.error("PAGE_TOKEN_MISMATCH")
 async def test_a_page_token_serves_its_own_request_alone(told: tuple[Any, list[Any]]) -> None:
     team, (main, release, _) = told
     first = await trace(team, row_id(main), page_size=1)

@@ -284,6 +284,7 @@ STEPS = st.one_of(
 )
 
 
+@pytest.mark.promise("Q3")
 @pytest.mark.rule("R8.2", "R8.3", "R9.1")
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEPS, max_size=8))

@@ -105,6 +105,7 @@ async def count_lock_waits(database: ThrowawayDatabase, done: asyncio.Event) -> 
     return most
 
 
+@pytest.mark.promise("Q1")
 @pytest.mark.rule("R8.1")
 async def test_revisions_are_gap_free_and_in_the_order_of_commits_and_of_time(
     fresh_database: ThrowawayDatabase,
@@ -127,6 +128,7 @@ async def test_revisions_are_gap_free_and_in_the_order_of_commits_and_of_time(
     assert (report.problems, report.revisions) == ((), len(everything))
 
 
+@pytest.mark.error("CONTENTION")
 async def test_without_the_lock_writers_collide(fresh_database: ThrowawayDatabase) -> None:
     team = add_team(fresh_database)
     _, refused = await run_writers(fresh_database, team.team_id, team.profiles[0], "unlocked", 15)

@@ -274,6 +274,7 @@ def violated_fields(error: grpc.aio.AioRpcError) -> list[str]:
     return [violation.field for violation in bad_request.field_violations]
 
 
+@pytest.mark.error("CONTENTION")
 async def test_a_refusal_of_a_handler_reaches_the_client_whole(start: Start) -> None:
     running = await start()
     async with running.client() as client:
@@ -282,12 +283,13 @@ async def test_a_refusal_of_a_handler_reaches_the_client_whole(start: Start) -> 
     assert (refusal.reason, refusal.retry_after_seconds) == (Reason.CONTENTION, 0.25)
 
 
+@pytest.mark.error("INTERNAL_ERROR")
 async def test_a_defect_answers_with_an_incident_id_and_nothing_else(start: Start) -> None:
     running = await start()
     with structlog.testing.capture_logs() as logs:
         async with running.client() as client:
             error, refusal = await refused(client.ingest.Remember(remember("defect", CANARY)))
-    assert error.code() is grpc.StatusCode.INTERNAL
+    assert (error.code(), refusal.reason) == (grpc.StatusCode.INTERNAL, Reason.INTERNAL_ERROR)
     assert refusal.metadata.keys() == {"incident_id"}
     [incident] = [line for line in logs if line["event"] == "incident"]
     assert incident["incident_id"] == refusal.metadata["incident_id"]
@@ -355,6 +357,7 @@ async def test_a_trace_goes_on_from_the_client_into_the_server(start: Start, mon
     assert CANARY not in served.to_json() + failed.to_json()
 
 
+@pytest.mark.error("RATE_LIMITED")
 async def test_a_key_that_calls_too_often_is_told_when_to_come_back(start: Start) -> None:
     running = await start(limit=RateLimit(calls_per_second=0.001, burst_calls=1))
     async with running.client(READER) as client, running.client() as other:
@@ -366,6 +369,7 @@ async def test_a_key_that_calls_too_often_is_told_when_to_come_back(start: Start
     assert refusal.retry_after_seconds == pytest.approx(1000, rel=0.01)
 
 
+@pytest.mark.error("OVERLOADED")
 async def test_more_calls_than_the_server_holds_are_refused_and_the_rest_goes_on(start: Start) -> None:
     running = await start(in_flight_max=1)
     async with running.client() as client:
@@ -380,6 +384,7 @@ async def test_more_calls_than_the_server_holds_are_refused_and_the_rest_goes_on
     assert refusal.retry_after_seconds is not None
 
 
+@pytest.mark.promise("answer.deadline")
 async def test_a_deadline_ends_the_handler(start: Start) -> None:
     running = await start()
     async with running.client() as client:
@@ -423,6 +428,7 @@ async def test_a_caller_that_goes_away_cancels_the_handler(start: Start) -> None
     assert [line["code"] for line in logs] == ["CANCELLED", "OK"]
 
 
+@pytest.mark.promise("answer.drains")
 async def test_a_stopping_server_ends_what_is_in_flight_and_takes_nothing_new(start: Start) -> None:
     running = await start()
     stop = asyncio.Event()

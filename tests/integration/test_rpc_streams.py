@@ -174,6 +174,7 @@ async def test_a_reader_who_leaves_ends_the_handler(served: Served) -> None:
             await served.changes.closed.wait()
 
 
+@pytest.mark.promise("answer.drains")
 async def test_a_draining_server_lets_streams_end_in_good_order(served: Served) -> None:
     async with served.client() as client:
         call = client.recall.ListChanges(asked(UNTIL_STOPPED))

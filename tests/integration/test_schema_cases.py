@@ -128,6 +128,7 @@ class TestLifecycle:
             open_case(sample, scope="x", status=status)
         assert refused.value.sqlstate == LIFECYCLE_REFUSED
 
+    @pytest.mark.promise("case.deadline")
     @pytest.mark.rule("R7.6")
     @pytest.mark.parametrize("column", ["review_due_at", "opened_at", "first_contradiction_at"])
     def test_its_times_never_move(self, sample: SampleTeam, column: str) -> None:

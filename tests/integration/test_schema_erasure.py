@@ -182,6 +182,7 @@ def test_a_text_that_is_not_the_recorded_one_stays(sample: SampleTeam) -> None:
     assert sqlstate_of(sample, "corrigenda_ingest", "SELECT erase_texts(%s, 2)", [erasure_id]) == IMMUTABLE_ROW
 
 
+@pytest.mark.promise("erase.final")
 def test_an_older_search_document_does_not_come_back(sample: SampleTeam) -> None:
     recorded = {
         "content": (hashlib.sha256(CONTENT.encode()).digest(), TEXT),

@@ -248,6 +248,7 @@ def sample(cluster: PostgresCluster) -> Iterator[SampleTeam]:
         yield sample
 
 
+@pytest.mark.promise("apart.roles")
 def test_rights_on_tables_are_the_listed_ones(sample: SampleTeam) -> None:
     rows = sample.connection.execute(
         "SELECT g.grantee::regrole::text, c.relname, g.privilege_type, g.is_grantable "

@@ -36,6 +36,7 @@ def sample(written: SampleTeam) -> Iterator[SampleTeam]:
 
 
 class TestHistory:
+    @pytest.mark.promise("kept.versions")
     def test_every_version_is_kept_without_a_gap(self, sample: SampleTeam) -> None:
         for version, end in enumerate((JULY, MAY, MARCH), start=2):
             sample.close_relationship_a(end, version=version)
@@ -267,6 +268,7 @@ def test_a_look_at_the_reviewers_whole_commit(database: ThrowawayDatabase) -> No
     assert sqlstate_at_commit(database.superuser_url, write) is None
 
 
+@pytest.mark.promise("time.driven")
 def test_a_clock_never_goes_back(sample: SampleTeam) -> None:
     for statement, parameter in (
         ("UPDATE team_clock SET revision = revision - 1 WHERE team_id = %s", sample.team_id),
@@ -278,6 +280,7 @@ def test_a_clock_never_goes_back(sample: SampleTeam) -> None:
         assert refused.value.sqlstate == HISTORY_BROKEN
 
 
+@pytest.mark.promise("time.driven")
 @pytest.mark.rule("R8.4")
 def test_a_team_is_opened_for_good(sample: SampleTeam) -> None:
     sample.connection.execute(

@@ -84,6 +84,7 @@ def test_the_catalogue_freezes_exactly_what_is_listed_here(sample: SampleTeam) -
     assert {t for t, verbs in refused.items() if verbs == {"DELETE", "TRUNCATE"}} == PERMANENT
 
 
+@pytest.mark.promise("kept.evidence", "Q14")
 @pytest.mark.rule("R2.1", "R4.6")
 @pytest.mark.parametrize("table", sorted(IMMUTABLE | HISTORY))
 def test_nobody_changes_what_is_written_once(sample: SampleTeam, table: str) -> None:
@@ -101,6 +102,7 @@ def test_nobody_changes_what_is_written_once(sample: SampleTeam, table: str) -> 
             assert sqlstate_of(sample, role, statement, granted=f"ALL ON {table}") == IMMUTABLE_ROW, (role, statement)
 
 
+@pytest.mark.promise("kept.versions", "Q14")
 @pytest.mark.rule("R4.6")
 @pytest.mark.parametrize("table", sorted(PERMANENT))
 def test_nobody_deletes_a_row(sample: SampleTeam, table: str) -> None:

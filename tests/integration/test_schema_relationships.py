@@ -118,6 +118,7 @@ OWNERS_ROWS: list[tuple[str, list[Row], str | None]] = [
 ]
 
 
+@pytest.mark.promise("time.one-value")
 @pytest.mark.rule("R4.1", "R4.8", "R4.11")
 @pytest.mark.parametrize(("rows", "code"), [case[1:] for case in OWNERS_ROWS], ids=[case[0] for case in OWNERS_ROWS])
 def test_one_owner_says_one_thing_at_a_time(database: ThrowawayDatabase, rows: list[Row], code: str | None) -> None:

@@ -80,6 +80,7 @@ def test_every_table_forces_the_policy(two_teams: tuple[SampleTeam, SampleTeam])
     assert len(policies) == len(TABLES) + len(ACROSS_TEAMS)
 
 
+@pytest.mark.promise("apart.twice")
 @pytest.mark.parametrize("table", TABLES)
 def test_only_the_rows_of_the_transactions_team_are_seen(two_teams: tuple[SampleTeam, SampleTeam], table: str) -> None:
     first, second = two_teams
@@ -93,6 +94,7 @@ def test_only_the_rows_of_the_transactions_team_are_seen(two_teams: tuple[Sample
         assert teams_seen(first, role, table, None, reset=True) == (everything or set()), role
 
 
+@pytest.mark.promise("apart.twice")
 @pytest.mark.parametrize("table", TABLES)
 def test_no_row_of_another_team_is_written(two_teams: tuple[SampleTeam, SampleTeam], table: str) -> None:
     first, second = two_teams

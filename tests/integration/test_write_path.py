@@ -81,6 +81,7 @@ async def test_each_revision_has_the_next_number_and_a_later_time(
     assert (report.problems, report.revisions, report.rows) == ((), 6, 12)
 
 
+@pytest.mark.promise("Q1")
 @pytest.mark.rule("R8.1")
 async def test_a_clock_that_jumps_back_never_turns_the_order(ingest: Database, team: Team) -> None:
     clock = ShiftedClock()
@@ -132,6 +133,7 @@ async def test_without_a_revision_nothing_moves(runner: TransactionRunner, team:
     assert ledger_of(look, team) == []
 
 
+@pytest.mark.promise("kept.refused")
 async def test_a_refusal_of_the_planner_writes_nothing(runner: TransactionRunner, team: Team, look: Look) -> None:
     def plan(transaction: Transaction) -> None:
         write_evidence(transaction, team.profiles[0], "x")

@@ -203,6 +203,7 @@ def verifies(database: ThrowawayDatabase, team: Team) -> bool:
         return verify_ledger(connection, team.team_id).is_verified
 
 
+@pytest.mark.promise("time.one-value", "Q12")
 @pytest.mark.rule("R4.8", "R7.3", "R8.1")
 @pytest.mark.parametrize("part", range(PARTS))
 async def test_32_writers_leave_one_live_case_and_one_value_in_force(
@@ -225,6 +226,7 @@ async def test_32_writers_leave_one_live_case_and_one_value_in_force(
     assert verifies(shared_database, team)
 
 
+@pytest.mark.promise("Q12")
 @pytest.mark.rule("R8.1")
 async def test_without_the_teams_lock_the_database_refuses_and_nothing_is_half_written(
     shared_database: ThrowawayDatabase, pools: tuple[Database, Database], deploys_from: Submission

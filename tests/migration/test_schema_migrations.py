@@ -51,6 +51,7 @@ def revisions() -> list[str]:
     return [revision.revision for revision in reversed(list(script.walk_revisions()))]
 
 
+@pytest.mark.promise("Q22")
 def test_the_migrated_schema_is_the_snapshot(fresh_database: ThrowawayDatabase) -> None:
     found = description(fresh_database)
     if os.environ.get(WRITE_SNAPSHOT):
@@ -88,6 +89,7 @@ def test_alembic_finds_nothing_to_add(fresh_database: ThrowawayDatabase) -> None
         assert compare_metadata(context, metadata) == []
 
 
+@pytest.mark.promise("Q22")
 def test_expanding_migrations_go_down_and_up_again(empty_database: ThrowawayDatabase) -> None:
     seen: dict[str, str] = {}
     for revision in revisions():

@@ -65,6 +65,7 @@ CALLER = Caller(team_id=TeamId("t1"), profile_id=ProfileId("p1"), key_id=KeyId("
 STRANGERS = [replace(CALLER, team_id=TeamId("t2")), replace(CALLER, profile_id=ProfileId("p2"))]
 
 
+@pytest.mark.promise("Q18")
 def test_the_full_tier_tries_two_hundred_thousand_inputs() -> None:
     assert sum(SHARES.values()) == 200_000
 
@@ -90,6 +91,7 @@ def refusal_of(message: Any, said: Any) -> Refusal | None:
     return None
 
 
+@pytest.mark.promise("answer.hostile", "Q18")
 @inputs("json of any shape")
 @given(descriptor=st.sampled_from(REQUESTS), said=any_json)
 def test_json_of_any_shape_is_read_or_refused(descriptor: Any, said: Any) -> None:

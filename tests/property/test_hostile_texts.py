@@ -52,6 +52,7 @@ def refused_or(decide: Callable[[], object]) -> object:
         return None
 
 
+@pytest.mark.promise("answer.hostile")
 @inputs("citations")
 @given(
     content=any_text, quote=any_text, start=st.integers(-(2**33), 2**33), end=st.integers(), index=st.integers(-1, 2)

@@ -87,6 +87,7 @@ def some_snapshots(number: int) -> list[str]:
     return found
 
 
+@pytest.mark.promise("case.same-decision", "Q10")
 @pytest.mark.rule("R7.11", "R7.12", "R7.13", "R7.20")
 @pytest.mark.parametrize("subcommand", [["policy", "evaluate"], ["policy", "explain", "--json"]], ids=" ".join)
 def test_four_surroundings_give_the_same_bytes(subcommand: list[str]) -> None:

@@ -173,6 +173,7 @@ def _row(row: Relationship) -> object:
     return row.status, row.tier, row.validity, row.facet, row.start_basis, row.end_basis
 
 
+@pytest.mark.promise("Q13")
 @pytest.mark.rule("R4.17")
 @few
 @given(data=st.data(), by=predicates)

@@ -167,6 +167,7 @@ def test_the_first_rule_that_misses_nothing_is_the_one_that_decided(snapshot: Ca
     assert decision.reason is not DecisionReason.RECORD_PROTECTED
 
 
+@pytest.mark.promise("case.explained")
 @pytest.mark.rule("R7.20")
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(snapshot=SNAPSHOTS)

@@ -96,6 +96,7 @@ def is_in(row: Relationship | Episode, at: datetime) -> bool:
     return (validity.start is None or validity.start <= at) and (validity.end is None or at < validity.end)
 
 
+@pytest.mark.promise("time.order")
 @pytest.mark.rule("R4.7", "R4.8", "R4.15")
 @few
 @given(data=st.data(), statements=ordered_statements())
@@ -213,6 +214,7 @@ any_predicate = st.builds(
 )
 
 
+@pytest.mark.promise("time.one-value")
 @pytest.mark.rule("R4.7", "R4.8", "R4.11", "R4.13")
 @few
 @given(data=st.data(), by=any_predicate, statements=any_statements())

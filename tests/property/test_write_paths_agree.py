@@ -170,6 +170,7 @@ def rows_of(database: ThrowawayDatabase, team: Team) -> list[tuple[object, ...]]
         ).fetchall()
 
 
+@pytest.mark.promise("asked.preview", "Q4")
 @pytest.mark.rule("R10.1", "R10.2")
 async def test_remember_does_exactly_what_preflight_said(shared_database: ThrowawayDatabase, service: Service) -> None:
     outcomes: set[int] = set()
@@ -263,6 +264,7 @@ def plain(text: str = TEXT, value: str = "main") -> ingest.RememberRequest:
     return request
 
 
+@pytest.mark.error("VERIFIER_UNAVAILABLE")
 @pytest.mark.rule("R10.1", "R3.2")
 async def test_without_a_verdict_nothing_is_foreseen_and_remember_keeps_the_evidence(
     shared_database: ThrowawayDatabase, service: Service

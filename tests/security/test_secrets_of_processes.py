@@ -17,6 +17,7 @@ def told_to(stack: Stack, name: str, file: str) -> str:
     return Path(f"/proc/{stack.children[name].pid}/{file}").read_bytes().decode()
 
 
+@pytest.mark.promise("apart.roles")
 async def test_a_process_knows_its_own_secrets_alone(stack: Stack) -> None:
     # The roles of a test server share one password: the URLs tell whose each is.
     for spec in PROCESSES:

@@ -352,6 +352,7 @@ def test_every_served_rpc_is_covered(deploys_from: Request) -> None:
     assert covered == {method.name for service in SERVICES.values() for method in service.methods}
 
 
+@pytest.mark.promise("apart.teams", "Q16")
 @pytest.mark.rule("R11.2")
 async def test_a_foreign_id_answers_like_a_missing_one_and_changes_nothing(
     stack: Stack, new_team: NewTeam, deploys_from: Request, foreign: tuple[Any, ForeignIds]
@@ -376,6 +377,7 @@ async def test_a_foreign_id_answers_like_a_missing_one_and_changes_nothing(
         assert everything_of(stack, mine.team_id) == own_before, name
 
 
+@pytest.mark.promise("apart.teams", "Q16")
 @pytest.mark.rule("R11.2")
 async def test_what_takes_no_id_shows_and_changes_only_the_callers_team(
     stack: Stack, new_team: NewTeam, foreign: tuple[Any, ForeignIds]

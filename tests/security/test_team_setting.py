@@ -52,6 +52,7 @@ async def database(request: pytest.FixtureRequest, shared_database: ThrowawayDat
             yield database
 
 
+@pytest.mark.promise("apart.connections", "Q17")
 async def test_no_transaction_ever_sees_another_team(database: Database, shared_database: ThrowawayDatabase) -> None:
     teams = [add_team(shared_database) for _ in range(6)]
     runner, reader, worker = TransactionRunner(database), ReadRunner(database), WorkRunner(database)
@@ -127,6 +128,7 @@ def busy_connections(database: ThrowawayDatabase) -> int:
     return busy
 
 
+@pytest.mark.promise("Q17", "Q20")
 async def test_the_pool_is_whole_after_a_storm_of_cancellations(
     database: Database, shared_database: ThrowawayDatabase
 ) -> None:

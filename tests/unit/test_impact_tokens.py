@@ -27,6 +27,7 @@ def reason_of(token: str, caller: Caller = CALLER, now: datetime = NOW) -> Reaso
     return refused.value.reason
 
 
+@pytest.mark.error("IMPACT_TOKEN_EXPIRED")
 @pytest.mark.rule("R3.9")
 def test_a_token_keeps_what_was_shown_until_it_expires() -> None:
     token, expires_at = tokens().issued(CALLER, IMPACT)

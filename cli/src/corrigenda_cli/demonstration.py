@@ -197,7 +197,8 @@ class Demonstration:
             and conflicts[0].version >= 1
             and conflicts[0].HasField("review_due_at")
         )
-        self.say(f"C recalls: {_shown(_names(answer))}, marked as disputed")
+        # By name, not by rank: a dispute is shown without taking a side, and in the same words each time.
+        self.say(f"C recalls: {_shown(sorted(_objects(answer)))}, marked as disputed")
 
     async def _answer(self, client: Client, case: conflict_case_pb2.ConflictCase) -> None:
         self.result.case_version_answered = case.version

@@ -158,6 +158,6 @@ def _require_revision(reading: ClockReading, min_revision: int) -> None:
         raise Refusal(
             Reason.REVISION_NOT_REPLICATED,
             f"this database knows revision {reading.revision}, not yet {min_revision}",
-            metadata={"revision": str(reading.revision), "min_revision": str(min_revision)},
+            metadata={"asked_revision": str(min_revision), "current_revision": str(reading.revision)},
             retry_after_seconds=0.2,
         )

@@ -29,7 +29,7 @@ def may_correct(statement: Statement, row: Relationship, target: CorrectionTarge
     if row.owner_id != statement.owner_id:
         raise Refusal(Reason.NOT_OWNER, "another owner's relationship is not corrected in place", field=_FIELD)
     if target.expected_version not in (None, row.version):
-        raise Refusal(Reason.STALE_VERSION, f"the relationship is at version {row.version}", field=_FIELD)
+        raise _stale(row, target)
     if row.status not in _CORRECTABLE or not isinstance(row.validity, Interval):
         raise Refusal(Reason.INVALID_FIELD, "the relationship holds at no time", field=_FIELD)
     start = row.validity.start if statement.start is None else statement.start.at
@@ -48,7 +48,7 @@ def may_address(statement: Statement, row: Relationship, target: CorrectionTarge
             subject nor object, or not the predicate.
     """
     if target.expected_version not in (None, row.version):
-        raise Refusal(Reason.STALE_VERSION, f"the relationship is at version {row.version}", field=_FIELD)
+        raise _stale(row, target)
     same_end = statement.slot.subject_id == row.slot.subject_id or statement.object.key == row.object.key
     if statement.slot.predicate != row.slot.predicate or not same_end:
         raise Refusal(Reason.INVALID_FIELD, "it is about something else than the statement", field=_FIELD)
@@ -72,7 +72,7 @@ def plan_correction(
         decision_id: the correction.
     """
     carried = [s for s in view.statements if s.relationship_id == row.relationship_id]
-    _may_overrule(statement, carried)
+    _may_overrule(statement, carried, row)
     decisions: list[TimelineDecision] = []
     own = {other.statement_id for other in view.statements if other.owner_id == row.owner_id}
     if row.facet or any(isinstance(d, FacetAssignment) and d.statement_id in own for d in view.decisions):
@@ -99,10 +99,15 @@ def plan_correction(
     return tuple(decisions)
 
 
-def _may_overrule(statement: Statement, carried: Sequence[Statement]) -> None:
+def _may_overrule(statement: Statement, carried: Sequence[Statement], row: Relationship) -> None:
     sources = {other.source for other in carried if other.record}
     if sources and not (statement.record and sources == {statement.source}):
-        raise Refusal(Reason.SYSTEM_OF_RECORD, "only its source corrects a system of record", field=_FIELD)
+        raise Refusal(
+            Reason.SYSTEM_OF_RECORD,
+            "only its source corrects a system of record",
+            field=_FIELD,
+            metadata={"relationship_id": row.relationship_id},
+        )
 
 
 def _is_followed(view: SlotView, row: Relationship, held: Interval, timeline: Timeline) -> bool:
@@ -133,4 +138,18 @@ def _closing(
         at=at,
         statement_ids=statement_ids,
         basis=basis or TimeBasis.RECORDED_FALLBACK,
+    )
+
+
+def _stale(row: Relationship, target: CorrectionTarget) -> Refusal:
+    return Refusal(
+        Reason.STALE_VERSION,
+        f"the relationship is at version {row.version}",
+        field=_FIELD,
+        metadata={
+            "resource_type": "relationship",
+            "resource_id": row.relationship_id,
+            "expected_version": str(target.expected_version),
+            "current_version": str(row.version),
+        },
     )

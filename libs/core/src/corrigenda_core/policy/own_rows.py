@@ -28,14 +28,20 @@ def decide_own_row(
     """
     row = next((row for row in view.rows if row.relationship_id == row_id), None)
     if row is None:
-        raise Refusal(Reason.RESOURCE_NOT_FOUND, "there is no such relationship", field="relationship_id")
+        raise Refusal(
+            Reason.RESOURCE_NOT_FOUND,
+            "there is no such relationship",
+            field="relationship_id",
+            metadata={"resource_type": "relationship", "resource_id": row_id},
+        )
     may_change(actor, row.owner_id, verb, resource_type="relationship", resource_id=row_id)
     if expected_version not in (None, row.version):
         raise Refusal(
             Reason.STALE_VERSION,
             f"the relationship is at version {row.version}",
             metadata={
-                "relationship_id": row_id,
+                "resource_type": "relationship",
+                "resource_id": row_id,
                 "expected_version": str(expected_version),
                 "current_version": str(row.version),
             },

@@ -136,7 +136,8 @@ def may_answer_item(context: PlanContext, item: ReviewItem, expected_version: in
             Reason.STALE_VERSION,
             f"the item is at version {item.version}, the decision was made for version {expected_version}",
             metadata={
-                "item_id": item.item_id,
+                "resource_type": "review_item",
+                "resource_id": item.item_id,
                 "expected_version": str(expected_version),
                 "current_version": str(item.version),
             },

@@ -72,6 +72,7 @@ class Teams:
                     field="expected_version",
                     metadata={
                         "resource_type": "team_policy",
+                        "resource_id": transaction.team_id,
                         "expected_version": str(request.expected_version),
                         "current_version": str(row["version"]),
                     },
@@ -149,7 +150,7 @@ class Teams:
                 raise Refusal(
                     Reason.CLOCK_AHEAD,
                     "the team's clock is ahead of real time",
-                    metadata={"team_time": stands_at.isoformat(), "real_time": now.isoformat()},
+                    metadata={"clock": stands_at.isoformat()},
                 )
 
         def change(transaction: Transaction, moment: Moment) -> admin_service_pb2.OpenTeamResponse:

@@ -26,7 +26,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Never sent."""
     ERROR_REASON_INVALID_FIELD: _ErrorReason.ValueType  # 1
     """INVALID_ARGUMENT. A field breaks its documented rule. Metadata: `field`, where it applies `bound`, `offered`,
-    `allowed`. Correct the request; `BadRequest` lists every breach found.
+    `allowed`, and by name whatever else of the request the message speaks of. Correct the request; `BadRequest` lists
+    every breach found.
     """
     ERROR_REASON_QUOTE_NOT_FOUND: _ErrorReason.ValueType  # 2
     """INVALID_ARGUMENT. A quote does not stand in the evidence it names. Metadata: `field`, `count` (0). Quote the
@@ -38,7 +39,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_NOT_IN_CONFLICT: _ErrorReason.ValueType  # 4
     """INVALID_ARGUMENT. The statement, or the side that a decision names, does not belong to the conflict. Metadata:
-    `field`, `conflict_id`. Read the conflict again; a statement on another subject is sent without it.
+    `field`, `conflict_id`; of a decision `relationship_id`, and in `sides` those that it could name, separated by
+    spaces. Read the conflict again; a statement on another subject is sent without it.
     """
     ERROR_REASON_PAGE_TOKEN_MISMATCH: _ErrorReason.ValueType  # 5
     """INVALID_ARGUMENT. A page token belongs to another request or is damaged. Metadata: `field`. Start from the first
@@ -76,8 +78,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     Metadata: `resource_type`, `resource_id`. Check the id.
     """
     ERROR_REASON_IDEMPOTENCY_CONFLICT: _ErrorReason.ValueType  # 14
-    """ALREADY_EXISTS. The idempotency key was used with another request. Metadata: `idempotency_key`. Use a new key for a
-    new request.
+    """ALREADY_EXISTS. The idempotency key was used with another request. Metadata: `field`, `revision` (of what that one
+    did). Use a new key for a new request.
     """
     ERROR_REASON_STALE_VERSION: _ErrorReason.ValueType  # 15
     """ABORTED. The record has changed since the version that the request names. Metadata: `resource_type`, `resource_id`,
@@ -96,22 +98,27 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     the same idempotency key.
     """
     ERROR_REASON_LEASE_LOST: _ErrorReason.ValueType  # 19
-    """ABORTED. The lease under which the work was done has passed to another worker. Metadata: `conflict_id`. Nothing to
-    do: the other worker goes on.
+    """ABORTED. The lease under which the work was done has passed to another worker. Metadata: `conflict_id`,
+    `claim_token`. Nothing to do: the other worker goes on.
     """
     ERROR_REASON_ITEM_NOT_PENDING: _ErrorReason.ValueType  # 20
-    """FAILED_PRECONDITION. The review item has been decided or closed. Metadata: `item_id`, `status`. Read it again."""
+    """FAILED_PRECONDITION. The review item has been decided or closed, or nothing waits to be verified again. Metadata:
+    `item_id`, `status`, `reason` (how it came to be so), or `ingest_id`. Read it again.
+    """
     ERROR_REASON_REVERT_BLOCKED: _ErrorReason.ValueType  # 21
     """FAILED_PRECONDITION. A later change stands on the decision that should be undone. Metadata: `blocker_type` (decision,
-    review_item, transition or relationship), `blocker_id`; where a relationship has changed, `relationship_id` and the
-    later `transition_id`. Undo or decide that one first.
+    review_item, transition or relationship), `blocker_id`; where they are known, `reverted_by`, `item_id`,
+    `relationship_id`, and of its later change `transition_id`, `decision_id` and `reason`. Undo or decide that one
+    first.
     """
     ERROR_REASON_IMPACT_TOKEN_EXPIRED: _ErrorReason.ValueType  # 22
     """FAILED_PRECONDITION. The impact token of a dry run has expired. Metadata: `expired_at`. Make a new dry run."""
     ERROR_REASON_IMPACT_CHANGED: _ErrorReason.ValueType  # 23
     """FAILED_PRECONDITION. What the dry run showed would no longer happen. No metadata. Make a new dry run."""
     ERROR_REASON_PREDICATE_RETIRED: _ErrorReason.ValueType  # 24
-    """FAILED_PRECONDITION. The predicate takes no new statements. Metadata: `predicate`. Use another predicate."""
+    """FAILED_PRECONDITION. The predicate takes no new statements. Metadata: `predicate`, `version`. Use another
+    predicate.
+    """
     ERROR_REASON_EVIDENCE_ERASED: _ErrorReason.ValueType  # 25
     """FAILED_PRECONDITION. The evidence was erased. Metadata: `fragment_id`. Bring evidence of your own."""
     ERROR_REASON_SYSTEM_OF_RECORD: _ErrorReason.ValueType  # 26
@@ -135,12 +142,13 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     long as `RetryInfo` says.
     """
     ERROR_REASON_OVERLOADED: _ErrorReason.ValueType  # 31
-    """RESOURCE_EXHAUSTED. The server has more work than it can finish in time. No metadata; `RetryInfo`. Wait as long as
-    `RetryInfo` says, with jitter.
+    """RESOURCE_EXHAUSTED. The server has more work than it can finish in time. Metadata: where many write to one team,
+    `waiting` and `bound`; `RetryInfo`. Wait as long as `RetryInfo` says, with jitter.
     """
     ERROR_REASON_STORE_UNAVAILABLE: _ErrorReason.ValueType  # 32
-    """UNAVAILABLE. The database cannot be reached, or the deadline passed while waiting for it. No metadata; `RetryInfo`.
-    Repeat the same request with the same idempotency key.
+    """UNAVAILABLE. The database cannot be reached, or the deadline passed while waiting for it. Metadata: where it is
+    known, `cause` (deadline) and `outcome` (unknown: it may have happened); `RetryInfo`. Repeat the same request with
+    the same idempotency key.
     """
     ERROR_REASON_VERIFIER_UNAVAILABLE: _ErrorReason.ValueType  # 33
     """UNAVAILABLE. The verifier gave no valid answer. No metadata; `RetryInfo`. Repeat the request later."""
@@ -155,7 +163,8 @@ class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Why a call failed, and what the caller should do.
 
     A failed call carries `google.rpc.ErrorInfo` with domain `corrigenda`, the reason (without the prefix of this enum)
-    and the metadata named below, all values as text. It changes nothing. Some reasons carry further details:
+    and the metadata named below, all values as text; `field` is there wherever one field of the request is meant. It
+    changes nothing. Some reasons carry further details:
     `BadRequest` where a field is at fault, `PreconditionFailure` where a state is, `QuotaFailure` where a quota is, and
     `RetryInfo` where the same call may succeed later.
     """
@@ -164,7 +173,8 @@ ERROR_REASON_UNSPECIFIED: ErrorReason.ValueType  # 0
 """Never sent."""
 ERROR_REASON_INVALID_FIELD: ErrorReason.ValueType  # 1
 """INVALID_ARGUMENT. A field breaks its documented rule. Metadata: `field`, where it applies `bound`, `offered`,
-`allowed`. Correct the request; `BadRequest` lists every breach found.
+`allowed`, and by name whatever else of the request the message speaks of. Correct the request; `BadRequest` lists
+every breach found.
 """
 ERROR_REASON_QUOTE_NOT_FOUND: ErrorReason.ValueType  # 2
 """INVALID_ARGUMENT. A quote does not stand in the evidence it names. Metadata: `field`, `count` (0). Quote the
@@ -176,7 +186,8 @@ the text, or send offsets.
 """
 ERROR_REASON_NOT_IN_CONFLICT: ErrorReason.ValueType  # 4
 """INVALID_ARGUMENT. The statement, or the side that a decision names, does not belong to the conflict. Metadata:
-`field`, `conflict_id`. Read the conflict again; a statement on another subject is sent without it.
+`field`, `conflict_id`; of a decision `relationship_id`, and in `sides` those that it could name, separated by
+spaces. Read the conflict again; a statement on another subject is sent without it.
 """
 ERROR_REASON_PAGE_TOKEN_MISMATCH: ErrorReason.ValueType  # 5
 """INVALID_ARGUMENT. A page token belongs to another request or is damaged. Metadata: `field`. Start from the first
@@ -214,8 +225,8 @@ ERROR_REASON_RESOURCE_NOT_FOUND: ErrorReason.ValueType  # 13
 Metadata: `resource_type`, `resource_id`. Check the id.
 """
 ERROR_REASON_IDEMPOTENCY_CONFLICT: ErrorReason.ValueType  # 14
-"""ALREADY_EXISTS. The idempotency key was used with another request. Metadata: `idempotency_key`. Use a new key for a
-new request.
+"""ALREADY_EXISTS. The idempotency key was used with another request. Metadata: `field`, `revision` (of what that one
+did). Use a new key for a new request.
 """
 ERROR_REASON_STALE_VERSION: ErrorReason.ValueType  # 15
 """ABORTED. The record has changed since the version that the request names. Metadata: `resource_type`, `resource_id`,
@@ -234,22 +245,27 @@ ERROR_REASON_CONTENTION: ErrorReason.ValueType  # 18
 the same idempotency key.
 """
 ERROR_REASON_LEASE_LOST: ErrorReason.ValueType  # 19
-"""ABORTED. The lease under which the work was done has passed to another worker. Metadata: `conflict_id`. Nothing to
-do: the other worker goes on.
+"""ABORTED. The lease under which the work was done has passed to another worker. Metadata: `conflict_id`,
+`claim_token`. Nothing to do: the other worker goes on.
 """
 ERROR_REASON_ITEM_NOT_PENDING: ErrorReason.ValueType  # 20
-"""FAILED_PRECONDITION. The review item has been decided or closed. Metadata: `item_id`, `status`. Read it again."""
+"""FAILED_PRECONDITION. The review item has been decided or closed, or nothing waits to be verified again. Metadata:
+`item_id`, `status`, `reason` (how it came to be so), or `ingest_id`. Read it again.
+"""
 ERROR_REASON_REVERT_BLOCKED: ErrorReason.ValueType  # 21
 """FAILED_PRECONDITION. A later change stands on the decision that should be undone. Metadata: `blocker_type` (decision,
-review_item, transition or relationship), `blocker_id`; where a relationship has changed, `relationship_id` and the
-later `transition_id`. Undo or decide that one first.
+review_item, transition or relationship), `blocker_id`; where they are known, `reverted_by`, `item_id`,
+`relationship_id`, and of its later change `transition_id`, `decision_id` and `reason`. Undo or decide that one
+first.
 """
 ERROR_REASON_IMPACT_TOKEN_EXPIRED: ErrorReason.ValueType  # 22
 """FAILED_PRECONDITION. The impact token of a dry run has expired. Metadata: `expired_at`. Make a new dry run."""
 ERROR_REASON_IMPACT_CHANGED: ErrorReason.ValueType  # 23
 """FAILED_PRECONDITION. What the dry run showed would no longer happen. No metadata. Make a new dry run."""
 ERROR_REASON_PREDICATE_RETIRED: ErrorReason.ValueType  # 24
-"""FAILED_PRECONDITION. The predicate takes no new statements. Metadata: `predicate`. Use another predicate."""
+"""FAILED_PRECONDITION. The predicate takes no new statements. Metadata: `predicate`, `version`. Use another
+predicate.
+"""
 ERROR_REASON_EVIDENCE_ERASED: ErrorReason.ValueType  # 25
 """FAILED_PRECONDITION. The evidence was erased. Metadata: `fragment_id`. Bring evidence of your own."""
 ERROR_REASON_SYSTEM_OF_RECORD: ErrorReason.ValueType  # 26
@@ -273,12 +289,13 @@ ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 30
 long as `RetryInfo` says.
 """
 ERROR_REASON_OVERLOADED: ErrorReason.ValueType  # 31
-"""RESOURCE_EXHAUSTED. The server has more work than it can finish in time. No metadata; `RetryInfo`. Wait as long as
-`RetryInfo` says, with jitter.
+"""RESOURCE_EXHAUSTED. The server has more work than it can finish in time. Metadata: where many write to one team,
+`waiting` and `bound`; `RetryInfo`. Wait as long as `RetryInfo` says, with jitter.
 """
 ERROR_REASON_STORE_UNAVAILABLE: ErrorReason.ValueType  # 32
-"""UNAVAILABLE. The database cannot be reached, or the deadline passed while waiting for it. No metadata; `RetryInfo`.
-Repeat the same request with the same idempotency key.
+"""UNAVAILABLE. The database cannot be reached, or the deadline passed while waiting for it. Metadata: where it is
+known, `cause` (deadline) and `outcome` (unknown: it may have happened); `RetryInfo`. Repeat the same request with
+the same idempotency key.
 """
 ERROR_REASON_VERIFIER_UNAVAILABLE: ErrorReason.ValueType  # 33
 """UNAVAILABLE. The verifier gave no valid answer. No metadata; `RetryInfo`. Repeat the request later."""
