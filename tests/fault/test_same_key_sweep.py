@@ -22,7 +22,7 @@ from corrigenda_core.ports.failpoints import Failpoint
 from corrigenda_core.rpc.client import Client, Endpoints
 from corrigenda_core.serving import new_ids, now
 from corrigenda_core.testing.effort import is_full_tier
-from corrigenda_core.testing.failpoints import VARIABLE
+from corrigenda_core.testing.failpoints import LAUNCHER, VARIABLE
 from corrigenda_core.testing.mutating_requests import (
     BEGINNING,
     MUTATING,
@@ -78,7 +78,7 @@ class Services:
 @asynccontextmanager
 async def another(stack: Stack, name: str, settings: dict[str, str] | None = None) -> AsyncIterator[Child]:
     kept = stack.children.get(name)
-    child = await stack.start_process(name, settings)
+    child = await stack.start_process(name, settings, through=LAUNCHER)
     if kept is None:
         del stack.children[name]
     else:

@@ -27,7 +27,7 @@ from corrigenda_core.rpc.client import Client, Endpoints
 from corrigenda_core.rpc.convert import timestamp_of
 from corrigenda_core.serving import new_ids, now
 from corrigenda_core.testing.effort import is_full_tier
-from corrigenda_core.testing.failpoints import VARIABLE
+from corrigenda_core.testing.failpoints import LAUNCHER, VARIABLE
 from corrigenda_core.testing.postgres import ROLE_PASSWORD, PostgresCluster
 
 pytestmark = pytest.mark.database
@@ -152,7 +152,7 @@ async def test_a_killed_service_loses_and_doubles_nothing(
 ) -> None:
     team_id, _, (writer,) = await team_of(ingest, deploys_from, 1)
     await ingest.children["ingest"].stop()
-    await ingest.start_process("ingest", {VARIABLE: f"{failpoint}=kill@2"})
+    await ingest.start_process("ingest", {VARIABLE: f"{failpoint}=kill@2"}, through=LAUNCHER)
     try:
         async with client_of(ingest, writer) as client:
             kept = await client.ingest.Remember(deploys_from("production deploys from main", "main", key="kept"))
@@ -200,7 +200,7 @@ async def test_a_stream_that_is_cut_and_resumed_stores_each_submission_exactly_o
     answers: list[ingest_service_pb2.RememberStreamResponse] = []
     await ingest.children["ingest"].stop()
     # The first commit makes the branch known and goes alone, so the second one has many submissions.
-    await ingest.start_process("ingest", {VARIABLE: f"{failpoint}=kill@2"})
+    await ingest.start_process("ingest", {VARIABLE: f"{failpoint}=kill@2"}, through=LAUNCHER)
     try:
         async with client_of(ingest, writer) as client:
             with pytest.raises(grpc.aio.AioRpcError) as lost:
@@ -243,7 +243,7 @@ async def test_a_killed_reviewer_leaves_the_case_due_and_the_next_one_decides_it
             )
         )
     try:
-        await ingest.start_process("reviewer", {VARIABLE: f"{failpoint}=kill", **SHORT_LEASE})
+        await ingest.start_process("reviewer", {VARIABLE: f"{failpoint}=kill", **SHORT_LEASE}, through=LAUNCHER)
         assert await end_of(ingest, "reviewer") == -signal.SIGKILL
     except ChildFailedError:
         # It was killed before it had said that it was ready: that is a kill, too.

@@ -117,6 +117,7 @@ def test_values_out_of_bounds_are_refused_unquoted(environment: pytest.MonkeyPat
 @pytest.mark.parametrize("address", ["127.0.0.1:7101", "[::1]:7101", "localhost:0", "ingest.corrigenda.svc:7101"])
 def test_addresses(environment: pytest.MonkeyPatch, address: str) -> None:
     environment.setenv("CORRIGENDA_LISTEN", address)
+    environment.setenv("CORRIGENDA_ALLOW_PLAINTEXT", "true")
     assert ServerSettings().listen == address
 
 

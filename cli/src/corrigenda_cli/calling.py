@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import grpc
     from corrigenda_core.rpc.client import Client
     from google.protobuf.message import Message
 
@@ -34,8 +35,36 @@ def add_calling_options(parser: argparse.ArgumentParser) -> None:
         default=os.environ.get(RECALL_VARIABLE, RECALL_DEFAULT),
         help=f"host:port of the recall service (default: {RECALL_VARIABLE}, else {RECALL_DEFAULT})",
     )
-    parser.add_argument("--tls", action="store_true", help="connect by TLS, trusting what the system trusts")
+    add_tls_options(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+
+
+def add_tls_options(parser: argparse.ArgumentParser) -> None:
+    """Adds how the services are connected to; what is not given is read from the environment."""
+    parser.add_argument("--tls", action="store_true", help="connect by TLS, trusting what the system trusts")
+    parser.add_argument(
+        "--tls-ca", metavar="FILE", help="connect by TLS, trusting these authorities (CORRIGENDA_TLS_CA_FILE)"
+    )
+    parser.add_argument("--tls-cert", metavar="FILE", help="certificate to show (CORRIGENDA_TLS_CERT_FILE)")
+    parser.add_argument("--tls-key", metavar="FILE", help="its private key (CORRIGENDA_TLS_KEY_FILE)")
+    parser.add_argument(
+        "--allow-plaintext",
+        action="store_true",
+        help="send the key to another machine in plain text, inside a network that you trust "
+        "(CORRIGENDA_ALLOW_PLAINTEXT)",
+    )
+
+
+def tls_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """What was given of these options, by the names of the settings."""
+    given = {
+        "tls": options.tls,
+        "tls_ca_file": options.tls_ca,
+        "tls_cert_file": options.tls_cert,
+        "tls_key_file": options.tls_key,
+        "allow_plaintext": options.allow_plaintext,
+    }
+    return {name: value for name, value in given.items() if value}
 
 
 def add_idempotency_option(parser: argparse.ArgumentParser) -> None:
@@ -52,22 +81,54 @@ def called(options: argparse.Namespace, work: Callable[[Client], Awaitable[int]]
     """Runs ``work`` with a client of the key in the environment.
 
     Returns:
-        The exit status: that of ``work``, 1 if a call is refused or fails, 2 without a key.
+        The exit status: that of ``work``, 1 if a call is refused or fails, 2 without a key, and where the key would
+        travel in plain text.
     """
     key = os.environ.get(KEY_VARIABLE, "")
     if not key:
         print(f"set {KEY_VARIABLE} to a key of the team", file=sys.stderr)
         return EXIT_USAGE
-    return asyncio.run(_called(options, key, work))
+    try:
+        credentials = credentials_of(options, options.ingest, options.recall)
+    except (ValueError, OSError) as problem:
+        print(f"not connected: {told(problem)}", file=sys.stderr)
+        return EXIT_USAGE
+    return asyncio.run(_called(options, key, credentials, work))
 
 
-async def _called(options: argparse.Namespace, key: str, work: Callable[[Client], Awaitable[int]]) -> int:
+def credentials_of(options: argparse.Namespace, *addresses: str) -> grpc.ChannelCredentials | None:
+    """How services at these addresses are connected to; ``None``: in plain text.
+
+    Raises:
+        ValueError: the options say half of something, or the key would leave this machine in plain text.
+        OSError: a file does not hold what it should.
+    """
+    from corrigenda_core.wire_config import CallingSettings
+
+    settings = CallingSettings(**tls_settings(options))
+    (tls, *_) = [settings.client_tls(address) for address in addresses]
+    return None if tls is None else tls.credentials()
+
+
+def told(problem: Exception) -> str:
+    """What is wrong, in the words of the settings where it is one of those."""
+    from corrigenda_core import settings_source
+    from pydantic import ValidationError
+
+    return settings_source.told(problem) if isinstance(problem, ValidationError) else str(problem)
+
+
+async def _called(
+    options: argparse.Namespace,
+    key: str,
+    credentials: grpc.ChannelCredentials | None,
+    work: Callable[[Client], Awaitable[int]],
+) -> int:
     import grpc
     from corrigenda_core.rpc.client import Client, Endpoints
     from corrigenda_core.rpc.status import refusal_of
 
     endpoints = Endpoints(ingest=options.ingest, conflict=options.ingest, recall=options.recall)
-    credentials = grpc.ssl_channel_credentials() if options.tls else None
     async with Client(endpoints, key, credentials=credentials) as client:
         try:
             return await work(client)

@@ -70,8 +70,17 @@ class Child:
         return "\n".join(self._log_file.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
 
 
-async def start_child(*, name: str, module: str, environment: Mapping[str, str], log_file: Path) -> Child:
+async def start_child(
+    *, name: str, module: str, environment: Mapping[str, str], log_file: Path, through: str | None = None
+) -> Child:
     """Starts ``python -m module`` and waits until it says that it is ready.
+
+    Args:
+        name: what the stack calls it.
+        module: what is run.
+        environment: all that it sees.
+        log_file: where its output goes.
+        through: a module that runs ``module`` in its own place, given its name.
 
     Raises:
         ChildFailedError: it ended first, or said nothing for `READY_TIMEOUT_SECONDS`.
@@ -82,6 +91,7 @@ async def start_child(*, name: str, module: str, environment: Mapping[str, str],
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
+            *([] if through is None else [through]),
             module,
             env={**environment, READY_FD: str(ready_write), LIFELINE_FD: str(lifeline_read)},
             pass_fds=(ready_write, lifeline_read),

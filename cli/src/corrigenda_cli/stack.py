@@ -33,6 +33,10 @@ _NOT_INHERITED = (
     "CORRIGENDA_PAGE_TOKEN_KEY",
     "CORRIGENDA_PASSWORD",
     "CORRIGENDA_KEY",
+    # A stack speaks plain text with itself, on loopback; what its owner calls other stacks with is not its own.
+    "CORRIGENDA_TLS",
+    "CORRIGENDA_HTTP_TLS",
+    "CORRIGENDA_ALLOW_PLAINTEXT",
 )
 _MODEL_KEY = "CORRIGENDA_MODEL_SERVICE_KEY"
 SECRETS_FILE, SERVER_FILE = "secrets.json", "server.json"
@@ -134,10 +138,13 @@ class Stack:
         """The folder of the processes' logs."""
         return self.directory / "logs"
 
-    async def start_process(self, name: str, settings: Mapping[str, str] | None = None) -> Child:
+    async def start_process(
+        self, name: str, settings: Mapping[str, str] | None = None, *, through: str | None = None
+    ) -> Child:
         """Starts one process of the stack (again) and waits until it is ready; ``settings`` join its environment.
 
-        The gateway is told where the services are, and the conflict service where ingest is, so they run before.
+        ``through`` names a module that runs it in its own place. The gateway is told where the services are, and the
+        conflict service where ingest is, so they run before.
         """
         (spec,) = [spec for spec in PROCESSES if spec.name == name]
         child = await start_child(
@@ -145,6 +152,7 @@ class Stack:
             module=spec.module,
             environment={**self._environment(spec), **(settings or {})},
             log_file=self.logs / f"{spec.name}.log",
+            through=through,
         )
         self.children[name] = child
         return child

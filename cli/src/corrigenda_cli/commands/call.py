@@ -8,6 +8,8 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any
 
+from corrigenda_cli.calling import add_tls_options, tls_settings, told
+
 if TYPE_CHECKING:
     from corrigenda_core.domain.errors import Refusal
     from corrigenda_core.rpc.wire_methods import MethodCalls, WireMethod
@@ -33,6 +35,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("request", nargs="?", default="{}", help="JSON, or - for standard input (default: {})")
     parser.add_argument("--list", action="store_true", help="list the methods with what they do")
     parser.add_argument("--compact", action="store_true", help="print each message on one line")
+    add_tls_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -58,19 +61,20 @@ async def _call(method: WireMethod, options: argparse.Namespace) -> int:
     import grpc
     from corrigenda_core.domain.errors import Refusal
     from corrigenda_core.rpc.json_mapping import to_json
-    from corrigenda_core.rpc.wire_methods import MethodCalls, open_channel
+    from corrigenda_core.rpc.wire_methods import MethodCalls
+    from corrigenda_gateway.bootstrap import service_channels
     from corrigenda_gateway.config import GatewaySettings
     from corrigenda_gateway.failures import refusal_of_call
 
-    settings = GatewaySettings()
-    if settings.key is None:
-        print("CORRIGENDA_KEY is not set", file=sys.stderr)
+    try:
+        settings = GatewaySettings(**tls_settings(options))
+        if settings.key is None:
+            print("CORRIGENDA_KEY is not set", file=sys.stderr)
+            return EXIT_USAGE
+        channels = service_channels(settings)
+    except (ValueError, OSError) as problem:
+        print(f"not connected: {told(problem)}", file=sys.stderr)
         return EXIT_USAGE
-    channels = {
-        "ingest": open_channel(settings.ingest_address),
-        "conflict": open_channel(settings.conflict_address),
-        "recall": open_channel(settings.recall_address),
-    }
     calls = MethodCalls(channels, timeout_seconds=settings.call_timeout_seconds)
     streams = method.descriptor.server_streaming
     try:

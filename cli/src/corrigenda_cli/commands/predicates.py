@@ -9,17 +9,16 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from corrigenda_cli.calling import KEY_VARIABLE, add_calling_options, credentials_of, told
 from corrigenda_cli.registering import add_registry_parsers
 
 if TYPE_CHECKING:
+    import grpc
     from corrigenda.type.v1 import predicate_pb2
     from corrigenda_core.rpc.client import Client
 
     from corrigenda_cli.vocabulary import Vocabulary
 
-KEY_VARIABLE = "CORRIGENDA_KEY"
-INGEST_VARIABLE, RECALL_VARIABLE = "CORRIGENDA_INGEST_ADDRESS", "CORRIGENDA_RECALL_ADDRESS"
-INGEST_DEFAULT, RECALL_DEFAULT = "127.0.0.1:7101", "127.0.0.1:7103"
 PAGE_SIZE = 200
 
 
@@ -45,18 +44,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     load.add_argument(
         "--update", action="store_true", help="register the next version of what the team has in another form"
     )
-    load.add_argument(
-        "--ingest",
-        default=os.environ.get(INGEST_VARIABLE, INGEST_DEFAULT),
-        help=f"host:port of the ingest service (default: {INGEST_VARIABLE}, else {INGEST_DEFAULT})",
-    )
-    load.add_argument(
-        "--recall",
-        default=os.environ.get(RECALL_VARIABLE, RECALL_DEFAULT),
-        help=f"host:port of the recall service (default: {RECALL_VARIABLE}, else {RECALL_DEFAULT})",
-    )
-    load.add_argument("--tls", action="store_true", help="connect by TLS, trusting what the system trusts")
-    load.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    add_calling_options(load)
     load.set_defaults(run=run_load)
     add_registry_parsers(actions)
 
@@ -89,16 +77,22 @@ def run_load(options: argparse.Namespace) -> int:
     except VocabularyError as problem:
         print(f"no vocabulary: {problem}", file=sys.stderr)
         return 2
-    return asyncio.run(_loaded(options, key, vocabulary))
+    try:
+        credentials = credentials_of(options, options.ingest, options.recall)
+    except (ValueError, OSError) as problem:
+        print(f"not connected: {told(problem)}", file=sys.stderr)
+        return 2
+    return asyncio.run(_loaded(options, key, credentials, vocabulary))
 
 
-async def _loaded(options: argparse.Namespace, key: str, vocabulary: Vocabulary) -> int:
+async def _loaded(
+    options: argparse.Namespace, key: str, credentials: grpc.ChannelCredentials | None, vocabulary: Vocabulary
+) -> int:
     import grpc
     from corrigenda_core.rpc.client import Client, Endpoints
     from corrigenda_core.rpc.status import refusal_of
 
     endpoints = Endpoints(ingest=options.ingest, conflict=options.recall, recall=options.recall)
-    credentials = grpc.ssl_channel_credentials() if options.tls else None
     try:
         async with Client(endpoints, key, credentials=credentials) as client:
             done = await _registered(client, vocabulary, update=options.update)

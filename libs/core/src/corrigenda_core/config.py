@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import AliasChoices, Field, FilePath, SecretStr, StringConstraints, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings
 
 from corrigenda_core.providers.remote.service import Service
+from corrigenda_core.settings_source import SETTINGS_SOURCE
+from corrigenda_core.wire_config import ListeningSettings
 
 # A key shorter than this could be guessed.
 MIN_SECRET_CODE_POINTS = 32
@@ -75,14 +77,7 @@ class JudgeChoice(StrEnum):
 class ObservedSettings(BaseSettings):
     """What every process needs: its logs, its traces and metrics, and time to drain."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="CORRIGENDA_",
-        env_ignore_empty=True,
-        extra="ignore",
-        frozen=True,
-        hide_input_in_errors=True,
-        populate_by_name=True,
-    )
+    model_config = SETTINGS_SOURCE
 
     drain_seconds: float = Field(
         default=25.0, ge=0.0, le=300.0, description="How long work in flight may finish after SIGTERM."
@@ -116,7 +111,7 @@ class ProcessSettings(ObservedSettings):
     )
 
 
-class ServerSettings(ProcessSettings):
+class ServerSettings(ProcessSettings, ListeningSettings):
     """What a process needs beside that to serve calls: an address, and the secrets of keys and tokens."""
 
     listen: Address = Field(
@@ -136,6 +131,11 @@ class ServerSettings(ProcessSettings):
         "within this time.",
     )
 
+    @model_validator(mode="after")
+    def _listens_safely(self) -> Self:
+        self.server_tls(self.listen)
+        return self
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedderSpec:
@@ -151,7 +151,7 @@ class EmbedderSpec:
 class ModelServiceSettings(BaseSettings):
     """The OpenAI-compatible service that the providers use which are set to ``openai``."""
 
-    model_config = ProcessSettings.model_config
+    model_config = SETTINGS_SOURCE
 
     model_service_url: ServiceUrl | None = Field(
         default=None,
@@ -204,7 +204,7 @@ def _require_model(choice: StrEnum, model: str, name: str) -> None:
 class EmbedderSettings(ModelServiceSettings):
     """Which embedder a process uses."""
 
-    model_config = ProcessSettings.model_config
+    model_config = SETTINGS_SOURCE
 
     embedder: EmbedderChoice = Field(
         default=EmbedderChoice.MINILM,
@@ -292,7 +292,7 @@ class PreviousEmbedderSettings(EmbedderSettings):
 class VerifierSettings(ModelServiceSettings):
     """Which verifier a process uses."""
 
-    model_config = ProcessSettings.model_config
+    model_config = SETTINGS_SOURCE
 
     verifier: VerifierChoice = Field(
         default=VerifierChoice.LOCAL, description="What reads evidence: local (by rule), or openai (a service)."
@@ -314,7 +314,7 @@ class VerifierSettings(ModelServiceSettings):
 class ExtractorSettings(ModelServiceSettings):
     """Which extractor a process uses."""
 
-    model_config = ProcessSettings.model_config
+    model_config = SETTINGS_SOURCE
 
     extractor: ExtractorChoice = Field(
         default=ExtractorChoice.LOCAL,
@@ -337,7 +337,7 @@ class ExtractorSettings(ModelServiceSettings):
 class JudgeSettings(ModelServiceSettings):
     """Which judge a process uses."""
 
-    model_config = ProcessSettings.model_config
+    model_config = SETTINGS_SOURCE
 
     judge: JudgeChoice = Field(
         default=JudgeChoice.LOCAL,

@@ -25,6 +25,7 @@ from corrigenda_core.persistence.named_sql import load_sql
 from corrigenda_core.persistence.read_transaction import ReadRunner
 from corrigenda_core.persistence.transaction import TransactionRunner
 from corrigenda_core.policy.authorization import may_call_method
+from corrigenda_core.ports.failpoints import armed
 from corrigenda_core.process import announce_ready, stop_event
 from corrigenda_core.process_health import ProcessHealth
 from corrigenda_core.rpc.interceptors import CallGate
@@ -34,8 +35,8 @@ from corrigenda_core.rpc.page_tokens import PageTokens
 from corrigenda_core.rpc.rate_limit import RateLimit, RateLimiter
 from corrigenda_core.rpc.server import DependencyCheck, RpcServer, ServiceBinding
 from corrigenda_core.security.caller_cache import Authenticator
+from corrigenda_core.security.certificates import server_credentials
 from corrigenda_core.security.keys import KnownKey
-from corrigenda_core.testing.failpoints import failpoints_from_environment
 
 
 def now() -> Instant:
@@ -92,9 +93,7 @@ async def open_foundation(settings: ProcessSettings, name: str) -> AsyncIterator
                 name=name,
                 database=database,
                 reader=ReadRunner(database),
-                runner=TransactionRunner(
-                    database, failpoints=failpoints_from_environment(), committed=NoticeMetrics(registry).committed
-                ),
+                runner=TransactionRunner(database, failpoints=armed(), committed=NoticeMetrics(registry).committed),
                 registry=registry,
                 health=health,
                 new_ids=new_ids,
@@ -144,6 +143,7 @@ async def serve(
         checks: dependencies beside the database, by name.
     """
     stop = stop_event()
+    tls = settings.server_tls(settings.listen)
     gate = CallGate(
         methods=methods_of(service.descriptor for service in services),
         authenticator=authenticator or make_authenticator(foundation, settings),
@@ -156,6 +156,7 @@ async def serve(
         gate=gate,
         checks={"database": foundation.database_answers, **(checks or {})},
         address=settings.listen,
+        credentials=None if tls is None else server_credentials(tls),
     )
     address = await server.start()
     announce_ready(address=address)

@@ -63,7 +63,7 @@ def bindings(
 async def run_service(settings: ConflictSettings) -> None:
     """Serves until the process is told to stop."""
     async with open_foundation(settings, "conflict") as foundation:
-        ingest = IngestCalls(settings.ingest_address)
+        ingest = IngestCalls(settings.ingest_address, settings.client_tls(settings.ingest_address))
         judge = make_judge(settings, ProviderMetrics(foundation.registry).of("judge"))
         try:
             await serve(foundation, settings, bindings(foundation, settings, ingest, judge))

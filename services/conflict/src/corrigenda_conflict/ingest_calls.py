@@ -6,15 +6,11 @@ import grpc
 from corrigenda.ingest.v1 import ingest_service_pb2, ingest_service_pb2_grpc
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.ports.deadline import Deadline
+from corrigenda_core.rpc.channels import ServiceChannel
 from corrigenda_core.rpc.interceptors import REQUEST_ID_KEY
-from corrigenda_core.rpc.server import MESSAGE_BYTES_MAX
 from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.security.certificates import ClientTls
 from opentelemetry import propagate
-
-_OPTIONS = [
-    ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
-    ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
-]
 
 
 class IngestCalls:
@@ -22,11 +18,11 @@ class IngestCalls:
 
     Args:
         address: host and port.
+        tls: how it is connected; ``None``: in plain text.
     """
 
-    def __init__(self, address: str) -> None:
-        self._channel = grpc.aio.insecure_channel(address, options=_OPTIONS)
-        self._ingest = ingest_service_pb2_grpc.IngestServiceStub(self._channel)
+    def __init__(self, address: str, tls: ClientTls | None = None) -> None:
+        self._channel = ServiceChannel(address, tls)
 
     async def close(self) -> None:
         """Closes the connection."""
@@ -52,10 +48,11 @@ class IngestCalls:
             Refusal: of the ingest service; STORE_UNAVAILABLE if it does not answer, and then the commit may have
                 happened: the same call again finds out.
         """
+        stub = ingest_service_pb2_grpc.IngestServiceStub(self._channel.current())
         carrier: dict[str, str] = {"authorization": authorization, REQUEST_ID_KEY: request_id}
         propagate.inject(carrier)
         try:
-            answer: ingest_service_pb2.RememberResponse = await self._ingest.Remember(
+            answer: ingest_service_pb2.RememberResponse = await stub.Remember(
                 request, timeout=deadline.remaining_seconds(), metadata=tuple(carrier.items())
             )
         except grpc.aio.AioRpcError as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 
+from corrigenda_core.settings_source import read_settings
+
 from corrigenda_gateway.bootstrap import run_http, run_stdio
 from corrigenda_gateway.config import GatewaySettings
 
@@ -14,7 +16,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="corrigenda_gateway", description="Corrigenda for agents, over MCP.")
     parser.add_argument("--stdio", action="store_true", help="serve one agent on standard input and output")
     options = parser.parse_args()
-    asyncio.run((run_stdio if options.stdio else run_http)(GatewaySettings()))
+    asyncio.run((run_stdio if options.stdio else run_http)(read_settings(GatewaySettings)))
 
 
 if __name__ == "__main__":

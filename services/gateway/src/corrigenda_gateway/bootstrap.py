@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 
 import grpc
 from corrigenda_core.observability import configure_logging, open_tracing
-from corrigenda_core.rpc.wire_methods import MethodCalls, open_channel
+from corrigenda_core.rpc.channels import ServiceChannel
+from corrigenda_core.rpc.wire_methods import MethodCalls
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from mcp.server.stdio import stdio_server
 
@@ -19,7 +20,7 @@ from corrigenda_gateway.tools import agent_tools
 
 HEALTH_TIMEOUT_SECONDS = 2.0
 
-Channels = dict[str, grpc.aio.Channel]
+Channels = dict[str, ServiceChannel]
 
 
 async def run_http(settings: GatewaySettings) -> None:
@@ -48,6 +49,16 @@ def _memory_server(settings: GatewaySettings, channels: Channels, key_of: KeyOf)
     return MemoryServer(tools=agent_tools(), calls=calls, key_of=key_of)
 
 
+def service_channels(settings: GatewaySettings) -> Channels:
+    """The channel to each service, by its name."""
+    addresses = {
+        "ingest": settings.ingest_address,
+        "conflict": settings.conflict_address,
+        "recall": settings.recall_address,
+    }
+    return {name: ServiceChannel(address, settings.client_tls(address)) for name, address in addresses.items()}
+
+
 @asynccontextmanager
 async def _open_channels(settings: GatewaySettings) -> AsyncIterator[Channels]:
     """The channels, with logging and tracing around them."""
@@ -55,11 +66,7 @@ async def _open_channels(settings: GatewaySettings) -> AsyncIterator[Channels]:
     tracing = open_tracing(
         process="gateway", otlp_endpoint=settings.otlp_endpoint, sample_ratio=settings.trace_sample_ratio
     )
-    channels = {
-        "ingest": open_channel(settings.ingest_address),
-        "conflict": open_channel(settings.conflict_address),
-        "recall": open_channel(settings.recall_address),
-    }
+    channels = service_channels(settings)
     try:
         yield channels
     finally:
@@ -68,9 +75,9 @@ async def _open_channels(settings: GatewaySettings) -> AsyncIterator[Channels]:
         tracing.close()
 
 
-async def _is_serving(channel: grpc.aio.Channel) -> bool:
+async def _is_serving(channel: ServiceChannel) -> bool:
     """Whether the service behind a channel says that it serves."""
-    stub = health_pb2_grpc.HealthStub(channel)
+    stub = health_pb2_grpc.HealthStub(channel.current())
     try:
         answer = await stub.Check(health_pb2.HealthCheckRequest(), timeout=HEALTH_TIMEOUT_SECONDS)
     except grpc.aio.AioRpcError:

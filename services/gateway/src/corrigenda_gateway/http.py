@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
+import structlog
 import uvicorn
 from corrigenda_core.process import announce_ready, stop_event
+from corrigenda_core.security.certificates import CertificateFiles, ServerTls
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
@@ -21,6 +25,10 @@ from corrigenda_gateway.config import GatewaySettings
 from corrigenda_gateway.server import bearer_of
 
 PATH = "/mcp"
+CERTIFICATE_LOOK_SECONDS = 1.0
+
+_log = structlog.get_logger("corrigenda.gateway")
+
 Ready = Callable[[], Awaitable[dict[str, bool]]]
 
 
@@ -70,6 +78,8 @@ def http_app(server: Server[Any], settings: GatewaySettings, ready: Ready) -> St
 async def serve_http(app: Starlette, settings: GatewaySettings) -> None:
     """Serves until the process is told to stop, then lets requests in flight finish."""
     host, _, port = settings.listen.rpartition(":")
+    tls = settings.http_tls()
+    context = None if tls is None else tls.context()
     with socket.create_server((host.strip("[]"), int(port)), family=_family(host), backlog=2048) as bound:
         bound_host, bound_port = bound.getsockname()[:2]
         config = uvicorn.Config(
@@ -78,16 +88,35 @@ async def serve_http(app: Starlette, settings: GatewaySettings) -> None:
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=int(settings.drain_seconds),
+            ssl_context_factory=None if context is None else lambda _config, _default: context,
         )
         server = _Server(config)
         stop = stop_event()
         serving = asyncio.create_task(server.serve(sockets=[bound]))
         announce_ready(address=f"{bound_host}:{bound_port}")
-        stopping = asyncio.create_task(stop.wait())
+        stopping = asyncio.create_task(_stopped(stop, tls, context))
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
         server.should_exit = True
         await serving
+
+
+async def _stopped(stop: asyncio.Event, tls: ServerTls | None, context: ssl.SSLContext | None) -> None:
+    """Waits until the process is told to stop, and meanwhile gives new connections the certificate of the files."""
+    if tls is None or context is None:
+        await stop.wait()
+        return
+    files = CertificateFiles(tls.files)
+    files.have_changed()
+    while not stop.is_set():
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), CERTIFICATE_LOOK_SECONDS)
+        if files.have_changed():
+            try:
+                tls.context()
+                context.load_cert_chain(tls.certificate, tls.private_key)
+            except OSError as error:
+                _log.error("certificate_not_loaded", file=str(tls.certificate), exc_info=error)
 
 
 class _Server(uvicorn.Server):

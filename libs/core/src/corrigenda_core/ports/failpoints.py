@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from enum import StrEnum
 from typing import Protocol
 
@@ -31,3 +32,15 @@ class Unarmed:
 
 
 UNARMED = Unarmed()
+
+_armed: ContextVar[Failpoints] = ContextVar("corrigenda_failpoints", default=UNARMED)
+
+
+def arm(failpoints: Failpoints) -> None:
+    """Arms points for everything that this context goes on to start; only the launcher of the tests calls it."""
+    _armed.set(failpoints)
+
+
+def armed() -> Failpoints:
+    """What is armed here."""
+    return _armed.get()

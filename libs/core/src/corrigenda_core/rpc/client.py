@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -15,7 +15,7 @@ from corrigenda.recall.v1 import recall_service_pb2_grpc
 from google.protobuf.message import Message
 from opentelemetry import propagate
 
-from corrigenda_core.rpc.server import MESSAGE_BYTES_MAX
+from corrigenda_core.rpc.channels import open_channel
 
 TIMEOUT_SECONDS = 30.0
 
@@ -56,7 +56,9 @@ class Client:
         prepared = _Prepared(secret, timeout_seconds)
         interceptors = [_Calls(prepared, self._saw), _Streams(prepared), _BothStreams(_Prepared(secret, None))]
         targets = {endpoints.ingest, endpoints.conflict, endpoints.recall}
-        self._channels = {target: _channel(target, interceptors, credentials) for target in sorted(targets)}
+        self._channels = {
+            target: open_channel(target, credentials, interceptors=interceptors) for target in sorted(targets)
+        }
         self.ingest = ingest_service_pb2_grpc.IngestServiceStub(self._channels[endpoints.ingest])
         self.admin = admin_service_pb2_grpc.AdminServiceStub(self._channels[endpoints.ingest])
         self.conflict = conflict_service_pb2_grpc.ConflictServiceStub(self._channels[endpoints.conflict])
@@ -161,15 +163,3 @@ class _BothStreams(grpc.aio.StreamStreamClientInterceptor):
         request_iterator: Any,
     ) -> Any:
         return await continuation(self._prepared(client_call_details), request_iterator)
-
-
-def _channel(
-    target: str, interceptors: Sequence[grpc.aio.ClientInterceptor], credentials: grpc.ChannelCredentials | None
-) -> grpc.aio.Channel:
-    options = [
-        ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
-        ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
-    ]
-    if credentials is None:
-        return grpc.aio.insecure_channel(target, options=options, interceptors=interceptors)
-    return grpc.aio.secure_channel(target, credentials, options=options, interceptors=interceptors)

@@ -22,6 +22,7 @@ from corrigenda_core.policy.limits import decide_limit
 from corrigenda_core.rpc.interceptors import CallGate
 
 MESSAGE_BYTES_MAX = decide_limit("message").greatest
+CONNECTION_AGE_SECONDS = 1800
 DRAIN_SECONDS = 20.0
 CHECK_INTERVAL_SECONDS = 5.0
 CHECK_TIMEOUT_SECONDS = 2.0
@@ -75,6 +76,8 @@ class RpcServer:
                 ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
                 # Two servers never share a port: the second one fails to start instead.
                 ("grpc.so_reuseport", 0),
+                # A connection is made anew now and then: with the certificates of then, and to new replicas as well.
+                ("grpc.max_connection_age_ms", CONNECTION_AGE_SECONDS * 1000),
             ],
         )
         for service in services:

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import grpc
 from corrigenda.admin.v1 import admin_service_pb2
 from corrigenda.conflict.v1 import conflict_service_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2
@@ -16,7 +15,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from opentelemetry import propagate
 
-from corrigenda_core.rpc.server import MESSAGE_BYTES_MAX
+from corrigenda_core.rpc.channels import ServiceChannel
 
 SERVED_BY: dict[str, tuple[ServiceDescriptor, ...]] = {
     "ingest": (
@@ -69,11 +68,11 @@ class MethodCalls:
     """Calls methods with whichever key a call is made for.
 
     Args:
-        channels: an open channel for each endpoint.
+        channels: the channel to each endpoint.
         timeout_seconds: the deadline of a call.
     """
 
-    def __init__(self, channels: Mapping[str, grpc.aio.Channel], *, timeout_seconds: float) -> None:
+    def __init__(self, channels: Mapping[str, ServiceChannel], *, timeout_seconds: float) -> None:
         self._channels = channels
         self._timeout_seconds = timeout_seconds
 
@@ -83,8 +82,10 @@ class MethodCalls:
         Raises:
             grpc.aio.AioRpcError: the call failed.
         """
-        unary: Any = self._channels[method.endpoint].unary_unary(
-            method.path, request_serializer=_to_bytes, response_deserializer=method.parse_response
+        unary: Any = (
+            self._channels[method.endpoint]
+            .current()
+            .unary_unary(method.path, request_serializer=_to_bytes, response_deserializer=method.parse_response)
         )
         response: Message = await unary(request, timeout=self._timeout_seconds, metadata=_metadata(key))
         return response
@@ -97,7 +98,7 @@ class MethodCalls:
         Raises:
             grpc.aio.AioRpcError: the call failed.
         """
-        channel = self._channels[method.endpoint]
+        channel = self._channels[method.endpoint].current()
         open_stream: Any = channel.stream_stream if method.descriptor.client_streaming else channel.unary_stream
         started = open_stream(method.path, request_serializer=_to_bytes, response_deserializer=method.parse_response)(
             request, timeout=self._timeout_seconds, metadata=_metadata(key)
@@ -107,17 +108,6 @@ class MethodCalls:
                 yield message
         finally:
             started.cancel()
-
-
-def open_channel(target: str, credentials: grpc.ChannelCredentials | None = None) -> grpc.aio.Channel:
-    """A channel to one service; without credentials the connection is plain."""
-    options = [
-        ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
-        ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
-    ]
-    if credentials is None:
-        return grpc.aio.insecure_channel(target, options=options)
-    return grpc.aio.secure_channel(target, credentials, options=options)
 
 
 def _metadata(key: str) -> tuple[tuple[str, str], ...]:

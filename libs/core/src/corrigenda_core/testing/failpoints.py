@@ -1,7 +1,8 @@
 """Failpoints armed through the environment: ``CORRIGENDA_FAILPOINTS="between_round_trips=kill@3,before_commit=stop"``.
 
-``kill`` and ``stop`` send this process the signal that nothing can catch (SIGKILL, SIGSTOP); ``@N`` lets the first
-N - 1 passes go by. Whoever waits for the process sees both, so that a test never has to sleep.
+A process reads them only if it is started through `testing.armed`. ``kill`` and ``stop`` send this process the signal
+that nothing can catch (SIGKILL, SIGSTOP); ``@N`` lets the first N - 1 passes go by. Whoever waits for the process sees
+both, so that a test never has to sleep.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from dataclasses import dataclass
 from corrigenda_core.ports.failpoints import UNARMED, Failpoint, Failpoints
 
 VARIABLE = "CORRIGENDA_FAILPOINTS"
+LAUNCHER = "corrigenda_core.testing.armed"
+"""The module through which an armed process is started."""
+
 _SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 
 

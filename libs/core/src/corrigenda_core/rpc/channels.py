@@ -1,0 +1,74 @@
+"""Connections to our services: what all of them are opened with, and how they follow a change of certificates."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import grpc
+import structlog
+
+from corrigenda_core.rpc.server import MESSAGE_BYTES_MAX
+from corrigenda_core.security.certificates import CertificateFiles, ClientTls
+
+CLOSING_SECONDS = 180.0
+"""How long calls on a connection whose certificates were replaced may go on."""
+
+_log = structlog.get_logger("corrigenda.channels")
+
+
+def open_channel(
+    target: str,
+    credentials: grpc.ChannelCredentials | None = None,
+    *,
+    interceptors: Sequence[grpc.aio.ClientInterceptor] = (),
+) -> grpc.aio.Channel:
+    """A channel to one service; without credentials the connection is plain."""
+    options = [
+        ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
+        ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
+    ]
+    if credentials is None:
+        return grpc.aio.insecure_channel(target, options=options, interceptors=interceptors)
+    return grpc.aio.secure_channel(target, credentials, options=options, interceptors=interceptors)
+
+
+class ServiceChannel:
+    """The channel to a service, opened anew once the files of its certificates were replaced.
+
+    Args:
+        target: host and port.
+        tls: how it is connected; ``None``: in plain text.
+    """
+
+    def __init__(self, target: str, tls: ClientTls | None = None) -> None:
+        self._target = target
+        self._tls = tls
+        self._files = CertificateFiles(() if tls is None else tls.files)
+        self._files.have_changed()
+        self._channel = open_channel(target, None if tls is None else tls.credentials())
+        self._closing: set[asyncio.Task[Any]] = set()
+
+    def current(self) -> grpc.aio.Channel:
+        """The channel for a call that begins now."""
+        if self._tls is not None and self._files.have_changed():
+            self._reopen(self._tls)
+        return self._channel
+
+    async def close(self) -> None:
+        """Closes the channel, and those that calls are still using."""
+        for task in self._closing:
+            task.cancel()
+        await self._channel.close()
+
+    def _reopen(self, tls: ClientTls) -> None:
+        try:
+            credentials = tls.credentials()
+        except OSError as error:
+            _log.error("certificate_not_loaded", at=self._target, exc_info=error)
+            return
+        replaced, self._channel = self._channel, open_channel(self._target, credentials)
+        task = asyncio.create_task(replaced.close(CLOSING_SECONDS))
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)

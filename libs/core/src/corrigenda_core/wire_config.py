@@ -1,0 +1,104 @@
+"""The settings of the wire: who a process is, whom it trusts, and where plain text may be spoken.
+
+Plain text is for one machine. A process that would speak it with another one does not start, unless its operator has
+said that the network between them is trusted.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Self
+
+from pydantic import Field, FilePath, model_validator
+from pydantic_settings import BaseSettings
+
+from corrigenda_core.security.certificates import ClientTls, ServerTls
+from corrigenda_core.settings_source import SETTINGS_SOURCE
+
+
+def is_loopback(address: str) -> bool:
+    """Whether ``host:port`` is reached from this machine alone."""
+    host = address.rpartition(":")[0].strip("[]")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+class CallingSettings(BaseSettings):
+    """How a process connects to a service."""
+
+    model_config = SETTINGS_SOURCE
+
+    tls: bool = Field(
+        default=False,
+        description="Connect to services by TLS and trust what the system trusts; naming an authority implies TLS.",
+    )
+    tls_ca_file: FilePath | None = Field(
+        default=None,
+        description="PEM file of the authorities that sign the services' certificates. Default: those of the system.",
+    )
+    tls_cert_file: FilePath | None = Field(
+        default=None,
+        description="PEM file of this process's own certificate and those between it and its authority. Default: none.",
+    )
+    tls_key_file: FilePath | None = Field(default=None, description="PEM file of the certificate's private key.")
+    allow_plaintext: bool = Field(
+        default=False,
+        description="Whether calls may leave or reach this machine in plain text, inside a network that you trust.",
+    )
+
+    @model_validator(mode="after")
+    def _has_whole_identity(self) -> Self:
+        if (self.tls_cert_file is None) is not (self.tls_key_file is None):
+            raise ValueError("CORRIGENDA_TLS_CERT_FILE and CORRIGENDA_TLS_KEY_FILE go together: set both or neither")
+        return self
+
+    def client_tls(self, address: str) -> ClientTls | None:
+        """How a service is connected to; ``None``: in plain text.
+
+        Raises:
+            ValueError: that would be plain text on a network, which is not allowed.
+        """
+        if self.tls or self.tls_ca_file is not None:
+            return ClientTls(
+                authorities=self.tls_ca_file, certificate=self.tls_cert_file, private_key=self.tls_key_file
+            )
+        if not self.allow_plaintext and not is_loopback(address):
+            raise ValueError(
+                f"{address} is another machine, and the API key would travel there in plain text: set"
+                " CORRIGENDA_TLS_CA_FILE (or CORRIGENDA_TLS=true for an authority that the system trusts), or"
+                " CORRIGENDA_ALLOW_PLAINTEXT=true inside a network that you trust"
+            )
+        return None
+
+
+class ListeningSettings(CallingSettings):
+    """How a process is connected to."""
+
+    tls_client_ca_file: FilePath | None = Field(
+        default=None,
+        description="PEM file of the authorities whose certificates callers must show. Default: callers show none.",
+    )
+
+    def server_tls(self, address: str) -> ServerTls | None:
+        """How calls are taken at an address; ``None``: in plain text.
+
+        Raises:
+            ValueError: that would be plain text on a network, or callers' certificates without one of its own.
+        """
+        if self.tls_cert_file is not None and self.tls_key_file is not None:
+            return ServerTls(
+                certificate=self.tls_cert_file,
+                private_key=self.tls_key_file,
+                client_authorities=self.tls_client_ca_file,
+            )
+        if self.tls_client_ca_file is not None:
+            raise ValueError("CORRIGENDA_TLS_CLIENT_CA_FILE needs CORRIGENDA_TLS_CERT_FILE and _KEY_FILE beside it")
+        if not self.allow_plaintext and not is_loopback(address):
+            raise ValueError(
+                f"CORRIGENDA_LISTEN {address} is reached from other machines, and API keys would arrive there in plain"
+                " text: set CORRIGENDA_TLS_CERT_FILE and CORRIGENDA_TLS_KEY_FILE, or CORRIGENDA_ALLOW_PLAINTEXT=true"
+                " inside a network that you trust"
+            )
+        return None
