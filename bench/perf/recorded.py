@@ -15,7 +15,9 @@ from typing import Any
 
 import psycopg
 from corrigenda_core.persistence import tables
-from corrigenda_core.persistence.database import Database, register_types
+from corrigenda_core.persistence.database import Database, Row, register_types
+from corrigenda_core.persistence.named_sql import Query
+from corrigenda_core.persistence.round_trips import Connection, RoundTrips
 from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
 from sqlalchemy.dialects import postgresql
 
@@ -25,34 +27,32 @@ Batches = list[list[Statement]]
 _INSERT = re.compile(r"INSERT INTO (\w+) \(([^)]*)\) VALUES \([^)]*(?:\)s[^)]*)*\)$")
 
 
-class _RecordingPipeline:
-    def __init__(self, pipeline: Any, batches: Batches) -> None:
-        self._pipeline = pipeline
+class _RecordingTrips:
+    """Notes what is asked, a batch for each wait, and asks it."""
+
+    def __init__(self, trips: RoundTrips, batches: Batches) -> None:
+        self._trips = trips
         self._batches = batches
 
-    async def sync(self) -> None:
-        await self._pipeline.sync()
-        self._batches.append([])
+    async def run(self, *queries: Query) -> list[list[Row]]:
+        self._batches.append([(query.sql.encode(), query.parameters or None) for query in queries])
+        return await self._trips.run(*queries)
 
 
 class _RecordingConnection:
     """A connection that notes what is executed; everything else goes to the real one."""
 
-    def __init__(self, connection: Any, batches: Batches) -> None:
+    def __init__(self, connection: Connection, batches: Batches) -> None:
         self._connection = connection
         self._batches = batches
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
 
-    async def execute(self, query: bytes, parameters: Any = None, **options: Any) -> Any:
-        self._batches[-1].append((query, parameters))
-        return await self._connection.execute(query, parameters, **options)
-
     @asynccontextmanager
-    async def pipeline(self) -> AsyncIterator[_RecordingPipeline]:
-        async with self._connection.pipeline() as pipeline:
-            yield _RecordingPipeline(pipeline, self._batches)
+    async def round_trips(self) -> AsyncIterator[_RecordingTrips]:
+        async with self._connection.round_trips() as trips:
+            yield _RecordingTrips(trips, self._batches)
 
 
 class RecordingDatabase(Database):
@@ -68,7 +68,7 @@ class RecordingDatabase(Database):
     async def connection(self, deadline: Deadline = NO_DEADLINE) -> AsyncIterator[Any]:
         """A connection that is noted."""
         async with super().connection(deadline) as connection:
-            batches: Batches = [[]]
+            batches: Batches = []
             self.transactions.append(batches)
             yield _RecordingConnection(connection, batches)
 

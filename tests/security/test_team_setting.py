@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 from corrigenda_core.domain.errors import Refusal
-from corrigenda_core.persistence.database import Database, PoolSettings
+from corrigenda_core.persistence.database import PREPARES_MAX, Database, PoolSettings
 from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransaction
 from corrigenda_core.persistence.transaction import Transaction, TransactionRunner
@@ -38,8 +38,8 @@ NAP = Query(name="nap", sql="SELECT pg_sleep(0.005)")
 async def database(request: pytest.FixtureRequest, shared_database: ThrowawayDatabase) -> AsyncIterator[Database]:
     """Few connections, so that every one of them serves many teams; behind a pooler they are fewer on its far side."""
     url = shared_database.url("corrigenda_ingest")
-    threshold = 0 if request.param == "prepared" else None
-    settings = PoolSettings(max_connections=6, acquire_timeout_seconds=60, prepare_threshold=threshold)
+    prepares_max = PREPARES_MAX if request.param == "prepared" else 0
+    settings = PoolSettings(max_connections=6, acquire_timeout_seconds=60, prepares_max=prepares_max)
     with ExitStack() as opened:
         if request.param == "through a pooler":
             program = pooler_program()

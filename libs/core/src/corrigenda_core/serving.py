@@ -19,7 +19,7 @@ from corrigenda_core.domain.ids import IdRange, KeyId
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.notice_metrics import NoticeMetrics
 from corrigenda_core.observability import configure_logging, make_registry, open_tracing, serve_metrics
-from corrigenda_core.persistence.database import Database, PoolSettings
+from corrigenda_core.persistence.database import PREPARES_MAX, Database, PoolSettings
 from corrigenda_core.persistence.key_store import find_key
 from corrigenda_core.persistence.named_sql import load_sql
 from corrigenda_core.persistence.read_transaction import ReadRunner
@@ -83,7 +83,7 @@ async def open_foundation(settings: ProcessSettings, name: str) -> AsyncIterator
         settings.database_url.get_secret_value(),
         settings=PoolSettings(
             max_connections=settings.database_connections,
-            prepare_threshold=0 if settings.database_prepares else None,
+            prepares_max=PREPARES_MAX if settings.database_prepares else 0,
         ),
         name=f"corrigenda {name}",
     )

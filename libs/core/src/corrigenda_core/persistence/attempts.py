@@ -13,8 +13,9 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.persistence.database import Connection, Database
+from corrigenda_core.persistence.database import Database
 from corrigenda_core.persistence.failures import is_connection_loss, is_worth_repeating, refusal_of
+from corrigenda_core.persistence.round_trips import Connection
 from corrigenda_core.ports.deadline import Deadline
 
 T = TypeVar("T")

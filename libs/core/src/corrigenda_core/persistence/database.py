@@ -2,7 +2,7 @@
 
 Nothing here survives a transaction on the server: no SET, no LISTEN, no temporary table, so that a pooler in
 transaction mode may stand between. Prepared statements are the one exception and can be switched off
-(``prepare_threshold=None``) for poolers that do not follow them.
+(``prepares_max=0``) for poolers that do not follow them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from enum import Enum
 from typing import Any, Self, TypeVar
 
 import psycopg
-from psycopg import AsyncConnection, AsyncCursor, AsyncPipeline
 from psycopg.abc import AdaptContext, Buffer
 from psycopg.adapt import Dumper, Loader
 from psycopg.pq import Format
@@ -27,11 +26,14 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRe
 
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.persistence.named_sql import Query
+from corrigenda_core.persistence.round_trips import Connection
 from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
 
 T = TypeVar("T")
 Row = DictRow
-Connection = AsyncConnection[Row]
+
+PREPARES_MAX = 500
+"""Statements that stay prepared on a connection; a process has fewer."""
 
 _POSTGRES_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _LONGEST_TEXT_OF_INFINITY = 9
@@ -58,9 +60,8 @@ class PoolSettings:
         max_connections: the pool's bound.
         max_waiting: how many may wait for a connection before others are refused.
         acquire_timeout_seconds: how long one waits for a connection.
-        prepare_threshold: after how many uses a statement is prepared; ``None`` never, for transaction poolers
-            that do not follow prepared statements.
-        max_prepared: how many statements stay prepared on a connection.
+        prepares_max: how many statements stay prepared on a connection; 0 for transaction poolers that do not follow
+            prepared statements.
         may_bypass_teams: for the auditor alone, whose role is BYPASSRLS and serves no traffic.
     """
 
@@ -68,8 +69,7 @@ class PoolSettings:
     max_connections: int = 8
     max_waiting: int = 256
     acquire_timeout_seconds: float = 5.0
-    prepare_threshold: int | None = 0
-    max_prepared: int = 500
+    prepares_max: int = PREPARES_MAX
     may_bypass_teams: bool = False
 
 
@@ -147,12 +147,13 @@ class Database:
         self._lent = 0
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             url,
-            connection_class=AsyncConnection[Row],
+            connection_class=Connection,
             kwargs={
                 "autocommit": True,  # transactions say BEGIN and COMMIT themselves, in the middle of a pipeline
                 "row_factory": dict_row,
                 "application_name": name,
-                "prepare_threshold": self._settings.prepare_threshold,
+                # The conversation prepares by itself; the driver would forget, and drop, all of it after a rollback.
+                "prepare_threshold": None,
             },
             min_size=self._settings.min_connections,
             max_size=self._settings.max_connections,
@@ -220,10 +221,11 @@ class Database:
         """
         async with self.connection() as connection:
             try:
-                cursor = await connection.execute(query.sql.encode(), query.parameters or None)
-                return await cursor.fetchall() if cursor.description else []
+                async with connection.round_trips() as trips:
+                    (rows,) = await trips.run(query)
             except psycopg.OperationalError as error:
                 raise self._no_connection() from error
+            return rows
 
     async def replace_broken(self) -> None:
         """Tests the idle connections and replaces those that a restart of the server has broken."""
@@ -268,7 +270,7 @@ class Database:
 
     async def _configure(self, connection: Connection) -> None:
         register_types(connection)
-        connection.prepared_max = self._settings.max_prepared
+        connection.prepares_max = self._settings.prepares_max
 
     def _no_connection(self) -> Refusal:
         if self._lent >= self._settings.max_connections:
@@ -286,40 +288,3 @@ class Database:
             row = await cursor.fetchone()
         if row is not None and row["unsafe"]:
             raise UnsafeRole(f"role {row['role']} can act as {', '.join(row['unsafe'])}, past row-level security")
-
-
-class RoundTrips:
-    """One transaction's conversation with the server: whole batches, one wait for each."""
-
-    def __init__(self, connection: Connection, pipeline: AsyncPipeline) -> None:
-        self._connection = connection
-        self._pipeline = pipeline
-
-    async def run(self, *queries: Query) -> list[list[Row]]:
-        """Sends all queries and waits for all their answers in one round trip; one list of rows for each.
-
-        Raises:
-            psycopg.Error: of the first query that failed; the server has skipped all after it.
-        """
-        cursors = [await self._send(query) for query in queries]
-        await self._pipeline.sync()
-        return [await cursor.fetchall() if cursor.description else [] for cursor in cursors]
-
-    async def finish(self, *queries: Query) -> None:
-        """Queues the last batch: it is sent, and its errors are raised, when the conversation's context ends."""
-        for query in queries:
-            await self._send(query)
-
-    async def _send(self, query: Query) -> AsyncCursor[Row]:
-        # Statements with a team's id in their text (SET LOCAL takes no parameter) are not worth preparing.
-        prepare = None if query.parameters else False
-        return await self._connection.execute(query.sql.encode(), query.parameters or None, prepare=prepare)
-
-
-@asynccontextmanager
-async def round_trips(connection: Connection) -> AsyncIterator[RoundTrips]:
-    """The conversation of one transaction; leaving it costs the round trip of the batch that `finish` has queued."""
-    # One pipeline for the whole transaction: where a pipeline ends, psycopg sends a flush after the sync, and a server
-    # that has read another message does not watch how long the transaction idles.
-    async with connection.pipeline() as pipeline:
-        yield RoundTrips(connection, pipeline)

@@ -14,8 +14,9 @@ from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence.attempts import RetryPolicy, attempt_on, repeat
-from corrigenda_core.persistence.database import Database, RoundTrips, Row, round_trips
+from corrigenda_core.persistence.database import Database, Row
 from corrigenda_core.persistence.named_sql import Query
+from corrigenda_core.persistence.round_trips import RoundTrips
 from corrigenda_core.persistence.team_clock import ClockReading, TeamClock
 from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
 
@@ -118,7 +119,7 @@ class ReadRunner:
             async with (
                 self._database.connection(deadline) as connection,
                 attempt_on(connection),
-                round_trips(connection) as trips,
+                connection.round_trips() as trips,
             ):
                 return await self._attempt(trips, team_id, read, first, min_revision, settle)
 
@@ -145,7 +146,7 @@ class ReadRunner:
         result = read(ReadTransaction(trips, team_id, reading, prefetched))
         value: T = await result if inspect.isawaitable(result) else result
         # COMMIT, because after a ROLLBACK the driver forgets what it has prepared.
-        await trips.finish(_COMMIT)
+        await trips.run(_COMMIT)
         return value
 
 

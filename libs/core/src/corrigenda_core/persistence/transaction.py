@@ -18,7 +18,7 @@ from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.domain.time import Moment
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.attempts import Progress, RetryPolicy, attempt_on, repeat
-from corrigenda_core.persistence.database import Database, RoundTrips, Row, round_trips
+from corrigenda_core.persistence.database import Database, Row
 from corrigenda_core.persistence.idempotency import (
     IdempotencyRequest,
     find_response,
@@ -28,6 +28,7 @@ from corrigenda_core.persistence.idempotency import (
 )
 from corrigenda_core.persistence.ledger import LedgerEntry, change_hash, is_ledgered, ledgered_targets, row_digest
 from corrigenda_core.persistence.named_sql import Query
+from corrigenda_core.persistence.round_trips import RoundTrips
 from corrigenda_core.persistence.row_writing import COMMIT_COLUMNS, VERSION, RowText, RowWriter, writer_of
 from corrigenda_core.persistence.team_clock import ClockReading, TeamClock
 from corrigenda_core.persistence.team_queue import TeamQueue
@@ -307,7 +308,7 @@ class TransactionRunner:
 
         async def attempt() -> Committed[T]:
             async with self._database.connection(deadline) as connection, attempt_on(connection) as progress:
-                async with round_trips(connection) as trips:
+                async with connection.round_trips() as trips:
                     answer = await self._attempt(trips, progress, team_id, plan, first, idempotency)
                 self._failpoints.reached(Failpoint.AFTER_COMMIT_BEFORE_REPLY)
                 return answer
@@ -338,7 +339,7 @@ class TransactionRunner:
         self._failpoints.reached(Failpoint.AFTER_BEGIN)
         reading = self._clock.reading(answers[2], answers[3])
         if idempotency and (stored := stored_response(answers[4])):
-            await trips.finish(_COMMIT)
+            await trips.run(_COMMIT)
             return Committed(value=replay(idempotency, stored), revision=stored.revision, replayed=True)
         prefetched = {query.name: rows for query, rows in zip(first[4:], answers[4:], strict=True)}
         transaction = Transaction(trips, team_id, reading, prefetched)
@@ -352,11 +353,11 @@ class TransactionRunner:
 
     async def _commit(self, trips: RoundTrips, writes: Sequence[Query]) -> None:
         if self._failpoints is UNARMED:
-            await trips.finish(*writes, _COMMIT)
+            await trips.run(*writes, _COMMIT)
             return
         await trips.run(*writes)
         self._failpoints.reached(Failpoint.BEFORE_COMMIT)
-        await trips.finish(_COMMIT)
+        await trips.run(_COMMIT)
 
 
 async def _planned(plan: Plan[T], transaction: Transaction) -> T:

@@ -8,9 +8,10 @@ from typing import TypeVar
 
 from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.persistence.attempts import RetryPolicy, attempt_on, repeat
-from corrigenda_core.persistence.database import Database, RoundTrips, Row, round_trips
+from corrigenda_core.persistence.database import Database, Row
 from corrigenda_core.persistence.ledger import ledgered_targets
 from corrigenda_core.persistence.named_sql import Query
+from corrigenda_core.persistence.round_trips import RoundTrips
 from corrigenda_core.persistence.team_clock import TeamClock
 from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
 
@@ -79,14 +80,14 @@ class WorkRunner:
             async with (
                 self._database.connection(deadline) as connection,
                 attempt_on(connection) as progress,
-                round_trips(connection) as trips,
+                connection.round_trips() as trips,
             ):
                 answers = await trips.run(*first)
                 prefetched = {query.name: rows for query, rows in zip(first[2:], answers[2:], strict=True)}
                 result = work(WorkTransaction(trips, team_id, prefetched))
                 value: T = await result if inspect.isawaitable(result) else result
                 progress.commit_sent = True
-                await trips.finish(_COMMIT)
+                await trips.run(_COMMIT)
                 return value
 
         return await self._database.within(deadline, repeat(attempt, self._database, self._retries, deadline))
