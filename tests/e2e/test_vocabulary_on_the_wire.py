@@ -77,8 +77,8 @@ async def test_a_vocabulary_is_loaded_and_used(new_team: NewTeam, load: Any, tmp
 async def test_only_an_administrator_loads_one(new_team: NewTeam, load: Any) -> None:
     team = await new_team()
     status, told = await load(team.keys["A"], "software-teams")
-    assert status == 1
-    assert "refused" in told
+    assert status == 5
+    assert "SCOPE_MISSING" in told
     status, told = await load(team.keys["admin"], "nowhere.toml")
     assert status == 2
     assert "software-teams" in told

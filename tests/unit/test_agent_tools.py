@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.rpc.json_mapping import fill_from_json
+from corrigenda_core.rpc.refusal_text import next_action
 from corrigenda_core.rpc.validation import find_breaches
-from corrigenda_gateway.failures import failed, next_action
+from corrigenda_gateway.failures import failed
 from corrigenda_gateway.resources import resource_call
 from corrigenda_gateway.tools import AgentTool, agent_tools
 from jsonschema import Draft202012Validator

@@ -10,36 +10,51 @@ import sys
 import uuid
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from corrigenda_cli.exit_statuses import ExitStatus
+from corrigenda_cli.output import add_output_options, complain, print_json
 
 if TYPE_CHECKING:
     import grpc
+    from corrigenda_core.domain.errors import Refusal
     from corrigenda_core.rpc.client import Client
     from google.protobuf.message import Message
 
 KEY_VARIABLE = "CORRIGENDA_KEY"
-INGEST_VARIABLE, RECALL_VARIABLE = "CORRIGENDA_INGEST_ADDRESS", "CORRIGENDA_RECALL_ADDRESS"
-INGEST_DEFAULT, RECALL_DEFAULT = "127.0.0.1:7101", "127.0.0.1:7103"
-EXIT_DONE, EXIT_REFUSED, EXIT_USAGE = 0, 1, 2
+TIMEOUT_SECONDS_DEFAULT, TIMEOUT_SECONDS_MAX = 30.0, 180.0
+ADDRESSES = {"ingest": "127.0.0.1:7101", "conflict": "127.0.0.1:7102", "recall": "127.0.0.1:7103"}
+"""Where `corrigenda up` serves, by the name of the service."""
+
+
+class InputError(Exception):
+    """What the caller gave cannot be read or does not fit together; nothing was sent."""
 
 
 def add_calling_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the addresses, TLS and ``--json``."""
-    parser.add_argument(
-        "--ingest",
-        default=os.environ.get(INGEST_VARIABLE, INGEST_DEFAULT),
-        help=f"host:port of the ingest service (default: {INGEST_VARIABLE}, else {INGEST_DEFAULT})",
+    """Adds the addresses, TLS, the deadline, and how the answer is shown."""
+    group = parser.add_argument_group("connection and output", f"The key is read from {KEY_VARIABLE}.")
+    for name, default in ADDRESSES.items():
+        variable = f"CORRIGENDA_{name.upper()}_ADDRESS"
+        group.add_argument(
+            f"--{name}",
+            dest=f"{name}_address",
+            metavar="HOST:PORT",
+            default=os.environ.get(variable, default),
+            help=f"address of the {name} service (default: {variable}, else {default})",
+        )
+    add_tls_options(group)
+    group.add_argument(
+        "--timeout",
+        type=_timeout,
+        metavar="SECONDS",
+        default=TIMEOUT_SECONDS_DEFAULT,
+        help=f"deadline of a call, at most {TIMEOUT_SECONDS_MAX:g} (default: {TIMEOUT_SECONDS_DEFAULT:g})",
     )
-    parser.add_argument(
-        "--recall",
-        default=os.environ.get(RECALL_VARIABLE, RECALL_DEFAULT),
-        help=f"host:port of the recall service (default: {RECALL_VARIABLE}, else {RECALL_DEFAULT})",
-    )
-    add_tls_options(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    add_output_options(group)
 
 
-def add_tls_options(parser: argparse.ArgumentParser) -> None:
+def add_tls_options(parser: argparse._ActionsContainer) -> None:
     """Adds how the services are connected to; what is not given is read from the environment."""
     parser.add_argument("--tls", action="store_true", help="connect by TLS, trusting what the system trusts")
     parser.add_argument(
@@ -53,18 +68,6 @@ def add_tls_options(parser: argparse.ArgumentParser) -> None:
         help="send the key to another machine in plain text, inside a network that you trust "
         "(CORRIGENDA_ALLOW_PLAINTEXT)",
     )
-
-
-def tls_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """What was given of these options, by the names of the settings."""
-    given = {
-        "tls": options.tls,
-        "tls_ca_file": options.tls_ca,
-        "tls_cert_file": options.tls_cert,
-        "tls_key_file": options.tls_key,
-        "allow_plaintext": options.allow_plaintext,
-    }
-    return {name: value for name, value in given.items() if value}
 
 
 def add_idempotency_option(parser: argparse.ArgumentParser) -> None:
@@ -81,23 +84,22 @@ def called(options: argparse.Namespace, work: Callable[[Client], Awaitable[int]]
     """Runs ``work`` with a client of the key in the environment.
 
     Returns:
-        The exit status: that of ``work``, 1 if a call is refused or fails, 2 without a key, and where the key would
-        travel in plain text.
+        The exit status: that of ``work``, or that of the refusal or failure that ended it.
     """
     key = os.environ.get(KEY_VARIABLE, "")
     if not key:
-        print(f"set {KEY_VARIABLE} to a key of the team", file=sys.stderr)
-        return EXIT_USAGE
+        complain(f"corrigenda: set {KEY_VARIABLE} to a key of the team")
+        return ExitStatus.USAGE
     try:
-        credentials = credentials_of(options, options.ingest, options.recall)
+        credentials = _credentials(options)
     except (ValueError, OSError) as problem:
-        print(f"not connected: {told(problem)}", file=sys.stderr)
-        return EXIT_USAGE
+        complain(f"corrigenda: not connected: {_told(problem)}")
+        return ExitStatus.USAGE
     return asyncio.run(_called(options, key, credentials, work))
 
 
-def credentials_of(options: argparse.Namespace, *addresses: str) -> grpc.ChannelCredentials | None:
-    """How services at these addresses are connected to; ``None``: in plain text.
+def _credentials(options: argparse.Namespace) -> grpc.ChannelCredentials | None:
+    """How the services are connected to; ``None``: in plain text.
 
     Raises:
         ValueError: the options say half of something, or the key would leave this machine in plain text.
@@ -105,12 +107,20 @@ def credentials_of(options: argparse.Namespace, *addresses: str) -> grpc.Channel
     """
     from corrigenda_core.wire_config import CallingSettings
 
-    settings = CallingSettings(**tls_settings(options))
+    given = {
+        "tls": options.tls,
+        "tls_ca_file": options.tls_ca,
+        "tls_cert_file": options.tls_cert,
+        "tls_key_file": options.tls_key,
+        "allow_plaintext": options.allow_plaintext,
+    }
+    settings = CallingSettings(**{name: value for name, value in given.items() if value})
+    addresses = (options.ingest_address, options.conflict_address, options.recall_address)
     (tls, *_) = [settings.client_tls(address) for address in addresses]
     return None if tls is None else tls.credentials()
 
 
-def told(problem: Exception) -> str:
+def _told(problem: Exception) -> str:
     """What is wrong, in the words of the settings where it is one of those."""
     from corrigenda_core import settings_source
     from pydantic import ValidationError
@@ -125,37 +135,64 @@ async def _called(
     work: Callable[[Client], Awaitable[int]],
 ) -> int:
     import grpc
+    from corrigenda_core.domain.errors import Refusal
     from corrigenda_core.rpc.client import Client, Endpoints
     from corrigenda_core.rpc.status import refusal_of
 
-    endpoints = Endpoints(ingest=options.ingest, conflict=options.ingest, recall=options.recall)
-    async with Client(endpoints, key, credentials=credentials) as client:
+    endpoints = Endpoints(
+        ingest=options.ingest_address, conflict=options.conflict_address, recall=options.recall_address
+    )
+    async with Client(endpoints, key, credentials=credentials, timeout_seconds=options.timeout) as client:
         try:
             return await work(client)
+        except InputError as problem:
+            complain(f"corrigenda: {problem}")
+            return ExitStatus.USAGE
+        except Refusal as refusal:
+            return refused(options, refusal)
         except grpc.aio.AioRpcError as error:
-            refusal = refusal_of(error)
-            if refusal is None:
-                told, reason = error.details() or error.code().name, error.code().name
-            else:
-                told, reason = refusal.message, refusal.reason.value
-            if options.json:
-                print(json.dumps({"error": reason, "message": told}))
-            print(f"refused: {told} ({reason})", file=sys.stderr)
-            return EXIT_REFUSED
+            carried = refusal_of(error)
+            return _failed(options, error) if carried is None else refused(options, carried)
 
 
-def fields_of(message: Message) -> dict[str, Any]:
-    """A message as a JSON object, with the names of the protos."""
-    from google.protobuf.json_format import MessageToDict
+def refused(options: argparse.Namespace, refusal: Refusal) -> int:
+    """Tells a refusal on standard error and returns its status."""
+    from corrigenda_cli.exit_statuses import status_of_reason
+    from corrigenda_cli.rendering.failures import refusal_json, refusal_lines
 
-    fields: dict[str, Any] = MessageToDict(message, preserving_proto_field_name=True)
-    return fields
+    _tell(options, refusal_json(refusal), refusal_lines(refusal))
+    return status_of_reason(refusal.reason)
+
+
+def _failed(options: argparse.Namespace, error: grpc.aio.AioRpcError) -> int:
+    from corrigenda_cli.exit_statuses import status_of_code
+    from corrigenda_cli.rendering.failures import failure_json, failure_lines
+
+    code, details = error.code(), error.details() or ""
+    status = status_of_code(code)
+    unreached = status is ExitStatus.UNAVAILABLE
+    _tell(options, failure_json(code.name, details), failure_lines(code.name, details, unreached=unreached))
+    return status
+
+
+def _tell(options: argparse.Namespace, told: object, lines: Iterable[str]) -> None:
+    from corrigenda_cli.rendering.safe_text import json_text
+
+    if options.json:
+        print(json_text(told), file=sys.stderr, flush=True)
+    else:
+        complain("corrigenda: " + "\n".join(lines))
 
 
 def printed(options: argparse.Namespace, message: Message, lines: Iterable[str]) -> int:
     """Prints an answer, as JSON or in lines, and returns the exit status of what is done."""
-    print(json.dumps(fields_of(message)) if options.json else "\n".join(lines))
-    return EXIT_DONE
+    from corrigenda_cli.rendering.safe_text import neutral
+
+    if options.json:
+        print_json(message)
+    else:
+        print("\n".join(map(neutral, lines)))
+    return ExitStatus.DONE
 
 
 def instant(text: str) -> datetime:
@@ -167,3 +204,28 @@ def instant(text: str) -> datetime:
         return decide_instant(text, field="TIME")
     except Refusal as refusal:
         raise argparse.ArgumentTypeError(refusal.message) from None
+
+
+def json_object(text: str) -> dict[str, object]:
+    """A JSON object on the command line or in a file.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"this is no JSON: {error}") from error
+    if not isinstance(said, dict):
+        raise InputError("this is no JSON object")
+    return said
+
+
+def _timeout(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds") from None
+    if not 0 < seconds <= TIMEOUT_SECONDS_MAX:
+        raise argparse.ArgumentTypeError(f"must be more than 0 and at most {TIMEOUT_SECONDS_MAX:g}")
+    return seconds

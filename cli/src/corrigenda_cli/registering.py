@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
-from corrigenda_cli.calling import add_calling_options, add_idempotency_option, called, fields_of, printed
+from corrigenda_cli.calling import add_calling_options, add_idempotency_option, called, printed
+from corrigenda_cli.output import print_json
 
 if TYPE_CHECKING:
     from corrigenda.type.v1 import predicate_pb2
@@ -106,7 +106,7 @@ async def _scan(options: argparse.Namespace, client: Client) -> int:
     async for answer in client.admin.ScanConflicts(request):
         # A long scan is followed line by line.
         if options.json:
-            print(json.dumps(fields_of(answer)), flush=True)
+            print_json(answer)
         else:
             print(
                 f"{answer.scanned_slots} of {answer.total_slots} slots: {answer.changed_relationships} relationships "

@@ -8,35 +8,39 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any
 
-from corrigenda_cli.calling import add_tls_options, tls_settings, told
+from corrigenda_cli.asking import stub_of
+from corrigenda_cli.calling import add_calling_options, called
+from corrigenda_cli.exit_statuses import ExitStatus
+from corrigenda_cli.help_text import add_command
 
 if TYPE_CHECKING:
-    from corrigenda_core.domain.errors import Refusal
-    from corrigenda_core.rpc.wire_methods import MethodCalls, WireMethod
+    from corrigenda_core.rpc.client import Client
+    from corrigenda_core.rpc.wire_methods import WireMethod
     from google.protobuf.message import Message
-
-EXIT_REFUSED, EXIT_USAGE = 1, 2
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds `call`."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "call",
-        help="call any method of the services with JSON",
+        summary="call any method of the services with JSON",
         description="Calls a method and prints its answer as JSON, one line for each message of a stream. Fields have "
-        "their names in the protos, enum values their short names (polarity + or -), times are RFC 3339. "
-        "CORRIGENDA_KEY is the API key; CORRIGENDA_INGEST_ADDRESS, CORRIGENDA_CONFLICT_ADDRESS and "
-        "CORRIGENDA_RECALL_ADDRESS say where the services are (default: those of `corrigenda up`). "
-        "Exit status: 0 answered, 1 refused (the refusal is printed as JSON), 2 wrong usage.",
-        epilog='examples: corrigenda call Recall \'{"query": "where does production deploy from"}\' · '
-        "corrigenda call RememberStream - < items.jsonl · corrigenda call --list",
+        "their names in the protos, enum values their short names (polarity + or -), times are RFC 3339. A refusal is "
+        "JSON on standard error.",
+        examples=[
+            'corrigenda call Recall \'{"query": "where does production deploy from"}\'',
+            "corrigenda call RememberStream - < items.jsonl",
+            "corrigenda call --list",
+        ],
     )
     parser.add_argument("method", nargs="?", help="its name, or service and name: Recall, RecallService/Recall")
     parser.add_argument("request", nargs="?", default="{}", help="JSON, or - for standard input (default: {})")
     parser.add_argument("--list", action="store_true", help="list the methods with what they do")
     parser.add_argument("--compact", action="store_true", help="print each message on one line")
-    add_tls_options(parser)
-    parser.set_defaults(run=run)
+    add_calling_options(parser)
+    # What this command says is JSON, refusals too.
+    parser.set_defaults(run=run, json=True)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -47,60 +51,32 @@ def run(options: argparse.Namespace) -> int:
     if options.list or options.method is None:
         for method in methods:
             print(f"{method.name:<40} {_summary(method)}")
-        return 0 if options.list else EXIT_USAGE
+        return ExitStatus.DONE if options.list else ExitStatus.USAGE
     found = [one for one in methods if options.method in (one.name, one.descriptor.name)]
     if len(found) != 1:
         print(f"there is no method {options.method}; --list shows them", file=sys.stderr)
-        return EXIT_USAGE
-    import asyncio
-
-    return asyncio.run(_call(found[0], options))
+        return ExitStatus.USAGE
+    return called(options, lambda client: _call(client, found[0], options))
 
 
-async def _call(method: WireMethod, options: argparse.Namespace) -> int:
-    import grpc
-    from corrigenda_core.domain.errors import Refusal
+async def _call(client: Client, method: WireMethod, options: argparse.Namespace) -> int:
     from corrigenda_core.rpc.json_mapping import to_json
-    from corrigenda_core.rpc.wire_methods import MethodCalls
-    from corrigenda_gateway.bootstrap import service_channels
-    from corrigenda_gateway.config import GatewaySettings
-    from corrigenda_gateway.failures import refusal_of_call
 
-    try:
-        settings = GatewaySettings(**tls_settings(options))
-        if settings.key is None:
-            print("CORRIGENDA_KEY is not set", file=sys.stderr)
-            return EXIT_USAGE
-        channels = service_channels(settings)
-    except (ValueError, OSError) as problem:
-        print(f"not connected: {told(problem)}", file=sys.stderr)
-        return EXIT_USAGE
-    calls = MethodCalls(channels, timeout_seconds=settings.call_timeout_seconds)
-    streams = method.descriptor.server_streaming
-    try:
-        async for message in _answers(calls, method, options.request, settings.key.get_secret_value()):
-            indent = None if options.compact or streams else 2
-            print(json.dumps(to_json(message), ensure_ascii=False, indent=indent), flush=True)
-    except Refusal as refusal:
-        return _refused(refusal)
-    except grpc.aio.AioRpcError as error:
-        return _refused(refusal_of_call(error))
-    finally:
-        for channel in channels.values():
-            await channel.close()
-    return 0
+    from corrigenda_cli.rendering.safe_text import json_text
+
+    indent = None if options.compact or method.descriptor.server_streaming else 2
+    async for message in _answers(client, method, options.request):
+        print(json_text(to_json(message), indent=indent), flush=True)
+    return ExitStatus.DONE
 
 
-async def _answers(calls: MethodCalls, method: WireMethod, given: str, key: str) -> AsyncIterator[Message]:
-    requests = _requests(method, given)
-    if method.descriptor.client_streaming:
-        async for message in calls.stream(method, _streamed(requests), key=key):
-            yield message
-    elif method.descriptor.server_streaming:
-        async for message in calls.stream(method, next(requests), key=key):
-            yield message
-    else:
-        yield await calls.call(method, next(requests), key=key)
+async def _answers(client: Client, method: WireMethod, given: str) -> AsyncIterator[Message]:
+    requests, stub = _requests(method, given), stub_of(client, method)
+    if not method.descriptor.server_streaming:
+        yield await stub(next(requests))
+        return
+    async for message in stub(_streamed(requests) if method.descriptor.client_streaming else next(requests)):
+        yield message
 
 
 async def _streamed(requests: Iterator[Message]) -> AsyncIterator[Message]:
@@ -129,13 +105,6 @@ def _requests(method: WireMethod, given: str) -> Iterator[Message]:
         request = method.new_request()
         fill_from_json(request, said)
         yield request
-
-
-def _refused(refusal: Refusal) -> int:
-    from corrigenda_gateway.failures import told_of
-
-    print(json.dumps({"error": told_of(refusal)}, ensure_ascii=False, indent=2), file=sys.stderr)
-    return EXIT_REFUSED
 
 
 def _summary(method: WireMethod) -> str:

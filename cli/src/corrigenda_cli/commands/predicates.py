@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
-import os
 import sys
 from typing import TYPE_CHECKING
 
-from corrigenda_cli.calling import KEY_VARIABLE, add_calling_options, credentials_of, told
+from corrigenda_cli.calling import KEY_VARIABLE, add_calling_options, called
+from corrigenda_cli.exit_statuses import ExitStatus
 from corrigenda_cli.registering import add_registry_parsers
 
 if TYPE_CHECKING:
-    import grpc
     from corrigenda.type.v1 import predicate_pb2
     from corrigenda_core.rpc.client import Client
 
@@ -65,47 +63,25 @@ def run_show(options: argparse.Namespace) -> int:
 
 
 def run_load(options: argparse.Namespace) -> int:
-    """Loads one; exit status 0 all there, 1 refused or some differ, 2 wrong usage or no vocabulary."""
+    """Loads one; exit status 0 all there, 1 some differ, 2 no vocabulary, else why it was refused."""
     from corrigenda_cli.vocabulary import VocabularyError, parse_vocabulary, vocabulary_text
 
-    key = os.environ.get(KEY_VARIABLE, "")
-    if not key:
-        print(f"set {KEY_VARIABLE} to the key of an administrator", file=sys.stderr)
-        return 2
     try:
         vocabulary = parse_vocabulary(vocabulary_text(options.vocabulary))
     except VocabularyError as problem:
         print(f"no vocabulary: {problem}", file=sys.stderr)
         return 2
-    try:
-        credentials = credentials_of(options, options.ingest, options.recall)
-    except (ValueError, OSError) as problem:
-        print(f"not connected: {told(problem)}", file=sys.stderr)
-        return 2
-    return asyncio.run(_loaded(options, key, credentials, vocabulary))
+    return called(options, lambda client: _loaded(options, client, vocabulary))
 
 
-async def _loaded(
-    options: argparse.Namespace, key: str, credentials: grpc.ChannelCredentials | None, vocabulary: Vocabulary
-) -> int:
-    import grpc
-    from corrigenda_core.rpc.client import Client, Endpoints
-    from corrigenda_core.rpc.status import refusal_of
-
-    endpoints = Endpoints(ingest=options.ingest, conflict=options.recall, recall=options.recall)
-    try:
-        async with Client(endpoints, key, credentials=credentials) as client:
-            done = await _registered(client, vocabulary, update=options.update)
-    except grpc.aio.AioRpcError as error:
-        refusal = refusal_of(error)
-        print(f"refused: {error.details() if refusal is None else refusal.message}", file=sys.stderr)
-        return 1
+async def _loaded(options: argparse.Namespace, client: Client, vocabulary: Vocabulary) -> int:
+    done = await _registered(client, vocabulary, update=options.update)
     if options.json:
         print(json.dumps(done))
     else:
         for what, keys in done.items():
             print(f"{what:<10} {len(keys):>3}  {' '.join(keys)}")
-    return 1 if done["different"] else 0
+    return ExitStatus.FAILED if done["different"] else ExitStatus.DONE
 
 
 async def _registered(client: Client, vocabulary: Vocabulary, *, update: bool) -> dict[str, list[str]]:

@@ -1,0 +1,1 @@
+"""How what people give becomes requests: texts, options and files in, JSON of the API out."""
