@@ -1,6 +1,9 @@
 """The Kubernetes manifests: valid against the published schemas, hardened, and starting only what exists."""
 
+import functools
 import importlib.util
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +12,13 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-BASE = ROOT / "deploy" / "k8s" / "base"
+KUBERNETES = ROOT / "deploy" / "k8s"
+BASE = KUBERNETES / "base"
+OVERLAYS = ("dev", "prod", "citus")
+# Of the Prometheus operator; the schemas of Kubernetes itself do not know it.
+NOT_OF_KUBERNETES = {"ServiceMonitor"}
 KUBERNETES_VERSION = "1.33"
+needs_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl on this machine")
 
 
 def documents(path: Path) -> list[dict[str, Any]]:
@@ -37,13 +45,6 @@ def test_every_manifest_of_the_base_is_listed() -> None:
 def test_manifests_are_valid(path: Path) -> None:
     for document in documents(path):
         kubernetes_validate.validate(document, KUBERNETES_VERSION, strict=True)
-
-
-@pytest.mark.parametrize("overlay", ["dev", "prod"])
-def test_overlays_name_existing_deployments(overlay: str) -> None:
-    (kustomization,) = documents(ROOT / "deploy" / "k8s" / "overlays" / overlay / "kustomization.yaml")
-    deployed = {parameter.id for parameter in workloads()}
-    assert {replica["name"] for replica in kustomization["replicas"]} <= deployed
 
 
 @pytest.mark.parametrize("workload", workloads())
@@ -75,3 +76,131 @@ def test_each_process_connects_as_a_role_of_its_own() -> None:
 def test_the_gateway_gets_no_secret() -> None:
     (deployment,) = [d for d in documents(BASE / "gateway.yaml") if d["kind"] == "Deployment"]
     assert "secret" not in str(deployment["spec"]).lower()
+
+
+@functools.cache
+def built(overlay: str) -> tuple[dict[str, Any], ...]:
+    """What an overlay deploys, as ``kubectl kustomize`` builds it."""
+    command = ["kubectl", "kustomize", str(KUBERNETES / "overlays" / overlay)]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stderr == ""
+    return tuple(yaml.safe_load_all(finished.stdout))
+
+
+def of_kind(overlay: str, *kinds: str) -> dict[str, dict[str, Any]]:
+    return {d["metadata"]["name"]: d for d in built(overlay) if d["kind"] in kinds}
+
+
+def pods(overlay: str) -> dict[str, Any]:
+    return {name: d["spec"]["template"] for name, d in of_kind(overlay, "Deployment", "Job").items()}
+
+
+@needs_kubectl
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_what_an_overlay_builds_is_valid(overlay: str) -> None:
+    for document in built(overlay):
+        if document["kind"] not in NOT_OF_KUBERNETES:
+            kubernetes_validate.validate(document, KUBERNETES_VERSION, strict=True)
+
+
+@needs_kubectl
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_what_an_overlay_names_is_there(overlay: str) -> None:
+    deployments = of_kind(overlay, "Deployment")
+    identities = of_kind(overlay, "ServiceAccount")
+    for name, pod in pods(overlay).items():
+        assert pod["spec"]["serviceAccountName"] == name
+        assert identities[name]["automountServiceAccountToken"] is False
+        for container in pod["spec"]["containers"]:
+            _, _, tag = container["image"].rpartition(":")
+            assert tag not in {container["image"], "latest"}, f"{name} runs whatever is newest"
+    scaled = of_kind(overlay, "HorizontalPodAutoscaler")
+    assert {scaler["spec"]["scaleTargetRef"]["name"] for scaler in scaled.values()} <= set(deployments)
+    # What sets the number of pods is one thing: an autoscaler, or the manifest.
+    assert {name for name, d in deployments.items() if "replicas" not in d["spec"]} == set(scaled)
+    for budget in of_kind(overlay, "PodDisruptionBudget").values():
+        (selected,) = [d for d in deployments.values() if selects(budget["spec"]["selector"], d["spec"]["template"])]
+        assert selected["metadata"]["name"] == budget["metadata"]["name"]
+
+
+def selects(selector: dict[str, Any], pod: dict[str, Any]) -> bool:
+    labels = pod["metadata"]["labels"]
+    equal = all(labels.get(key) == value for key, value in selector.get("matchLabels", {}).items())
+    operators = {"In": True, "NotIn": False}
+    return equal and all(
+        (labels.get(rule["key"]) in rule["values"]) is operators[rule["operator"]]
+        for rule in selector.get("matchExpressions", [])
+    )
+
+
+def may_reach(overlay: str, name: str) -> set[int]:
+    """The ports that the network policies let a workload's pods connect to."""
+    pod = pods(overlay)[name]
+    rules = [
+        rule
+        for policy in of_kind(overlay, "NetworkPolicy").values()
+        if "Egress" in policy["spec"]["policyTypes"] and selects(policy["spec"]["podSelector"], pod)
+        for rule in policy["spec"].get("egress", [])
+    ]
+    assert any(
+        policy["metadata"]["name"] == "default-deny" and selects(policy["spec"]["podSelector"], pod)
+        for policy in of_kind(overlay, "NetworkPolicy").values()
+    )
+    return {port["port"] for rule in rules for port in rule["ports"]}
+
+
+DNS, DATABASE, POOLER, INGEST = 53, 5432, 6432, 7101
+
+
+@needs_kubectl
+@pytest.mark.parametrize(
+    ("overlay", "name", "reached"),
+    [
+        ("dev", "reviewer", {DNS, DATABASE}),
+        ("dev", "recall", {DNS, DATABASE}),
+        ("dev", "conflict", {DNS, DATABASE, INGEST}),
+        ("dev", "gateway", {DNS, INGEST, 7102, 7103}),
+        ("prod", "reviewer", {DNS, DATABASE, POOLER}),
+        ("prod", "gateway", {DNS, INGEST, 7102, 7103}),
+        ("prod", "pooler", {DNS, DATABASE, POOLER}),
+    ],
+)
+def test_a_process_reaches_what_it_needs_and_nothing_else(overlay: str, name: str, reached: set[int]) -> None:
+    assert may_reach(overlay, name) == reached
+
+
+@needs_kubectl
+@pytest.mark.parametrize("overlay", ["prod", "citus"])
+def test_production_speaks_tls_and_every_process_has_the_files(overlay: str) -> None:
+    settings = of_kind(overlay, "ConfigMap")["corrigenda"]["data"]
+    assert "CORRIGENDA_ALLOW_PLAINTEXT" not in settings
+    files = {Path(value).parent for key, value in settings.items() if key.endswith("_FILE")}
+    assert files == {Path("/etc/corrigenda/tls")}
+    for name, pod in pods(overlay).items():
+        (container,) = pod["spec"]["containers"]
+        if name in {"migrate", "pooler"}:
+            continue
+        assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/etc/corrigenda/tls"}
+        # The cluster's own gRPC probe knows no TLS.
+        assert "grpc" not in container.get("readinessProbe", {})
+
+
+@needs_kubectl
+def test_the_migration_distributes_on_citus_alone() -> None:
+    def arguments(overlay: str) -> list[str]:
+        (container,) = pods(overlay)["migrate"]["spec"]["containers"]
+        given: list[str] = container["args"]
+        return given
+
+    assert arguments("citus") == [*arguments("prod"), "--distribute"]
+
+
+@needs_kubectl
+def test_metrics_are_scraped_from_every_process() -> None:
+    (scraped,) = of_kind("prod", "ServiceMonitor").values()
+    service = of_kind("prod", "Service")["metrics"]
+    assert selects(scraped["spec"]["selector"], service)
+    for name, deployment in of_kind("prod", "Deployment").items():
+        if name != "pooler":
+            assert service["spec"]["selector"].items() <= deployment["spec"]["template"]["metadata"]["labels"].items()

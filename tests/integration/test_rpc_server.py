@@ -22,6 +22,7 @@ from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import KeyId, ProfileId, TeamId
 from corrigenda_core.observability import describe_exception
 from corrigenda_core.policy.authorization import may_call_method
+from corrigenda_core.process_health import ProcessHealth
 from corrigenda_core.rpc.calls import current_call
 from corrigenda_core.rpc.client import Client, Endpoints
 from corrigenda_core.rpc.interceptors import DEADLINE_DEFAULT_SECONDS, CallGate
@@ -104,6 +105,7 @@ class Running:
         self.registry = CollectorRegistry()
         self.ingest = Ingest()
         self.database_answers = True
+        self.process_health = ProcessHealth()
         self.server = RpcServer(
             services=[
                 ServiceBinding(
@@ -123,6 +125,7 @@ class Running:
             ),
             checks={"database": self.check_database},
             check_interval_seconds=0.02,
+            process_health=self.process_health,
         )
 
     async def check_database(self) -> None:
@@ -447,6 +450,7 @@ async def test_a_stopping_server_ends_what_is_in_flight_and_takes_nothing_new(st
         running.ingest.release.set()
         assert (await held).revision == 7
     await serving
+    assert not running.process_health.is_ready
 
 
 async def code_of_call(client: Client) -> grpc.StatusCode:
@@ -468,9 +472,11 @@ async def test_health_follows_each_dependency_and_needs_no_key(start: Start) -> 
             assert (await watched.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
         answer = await health.Check(health_pb2.HealthCheckRequest(service="dependency/database"))
         assert answer.status == health_pb2.HealthCheckResponse.NOT_SERVING
+        assert not running.process_health.is_ready
         running.database_answers = True
         async with asyncio.timeout(WAIT_SECONDS):
             assert (await watched.read()).status == health_pb2.HealthCheckResponse.SERVING
+        assert running.process_health.is_ready
         watched.cancel()
 
 

@@ -22,6 +22,7 @@ from corrigenda_core.domain.actors import KeyScope
 from corrigenda_core.observability import (
     MAX_LOGGED_CODE_POINTS,
     MAX_LOGGED_ITEMS,
+    MetricsEndpoint,
     configure_logging,
     make_registry,
     open_tracing,
@@ -228,18 +229,31 @@ def test_metrics_are_served_until_closed() -> None:
         urllib.request.urlopen(f"http://127.0.0.1:{endpoint.port}/metrics", timeout=5)
 
 
+def probe(endpoint: MetricsEndpoint, path: str) -> int:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{endpoint.port}{path}", timeout=5) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as refused:
+        refused.close()
+        return refused.code
+
+
+def test_a_process_that_takes_no_calls_says_so_and_is_not_restarted_for_it() -> None:
+    health = ProcessHealth()
+    endpoint = serve_metrics("127.0.0.1:0", make_registry(), health)
+    assert probe(endpoint, "/readyz") == 200
+    health.is_ready = False
+    assert (probe(endpoint, "/readyz"), probe(endpoint, "/healthz")) == (503, 200)
+    endpoint.close()
+
+
 def test_a_worker_that_has_gone_silent_is_ill() -> None:
     seconds = [0.0]
     health = ProcessHealth(monotonic_seconds=lambda: seconds[0])
     endpoint = serve_metrics("127.0.0.1:0", make_registry(), health)
 
     def status() -> int:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{endpoint.port}/healthz", timeout=5) as answer:
-                return int(answer.status)
-        except urllib.error.HTTPError as refused:
-            refused.close()
-            return refused.code
+        return probe(endpoint, "/healthz")
 
     seconds[0] = 1_000.0
     # A process that serves calls beats for nobody: its health is told by its server.

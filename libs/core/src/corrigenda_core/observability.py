@@ -220,7 +220,8 @@ class MetricsEndpoint:
 def serve_metrics(address: str, registry: CollectorRegistry, health: ProcessHealth | None = None) -> MetricsEndpoint:
     """Serves the registry over HTTP at ``host:port`` on a thread of its own; port 0 lets the system choose.
 
-    ``/healthz`` answers 200 while ``health`` says that the process does its work, else 503.
+    ``/healthz`` answers 200 while ``health`` says that the process does its work, ``/readyz`` while calls should come
+    here, else 503.
 
     Raises:
         OSError: the address is taken or does not exist.
@@ -230,11 +231,16 @@ def serve_metrics(address: str, registry: CollectorRegistry, health: ProcessHeal
     metrics: WSGIApplication = make_wsgi_app(registry)
 
     def application(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        if environ.get("PATH_INFO") != "/healthz":
-            return metrics(environ, start_response)
-        status = "200 OK" if health.is_healthy else "503 Service Unavailable"
+        match environ.get("PATH_INFO"):
+            case "/healthz":
+                is_well, says = health.is_healthy, f"silent for {health.silent_seconds:.1f} s\n"
+            case "/readyz":
+                is_well, says = health.is_ready, "takes calls\n" if health.is_ready else "takes no calls\n"
+            case _:
+                return metrics(environ, start_response)
+        status = "200 OK" if is_well else "503 Service Unavailable"
         start_response(status, [("Content-Type", "text/plain; charset=utf-8")])
-        return [f"silent for {health.silent_seconds:.1f} s\n".encode()]
+        return [says.encode()]
 
     server = make_server(host.strip("[]"), int(port), application, _ThreadingServer, handler_class=_SilentHandler)
     thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)

@@ -1,4 +1,4 @@
-"""Whether a process without calls of its own still does its work: a worker's loop beats, and silence is illness."""
+"""What a process tells probes over plain HTTP: a worker's loop beats, a server takes calls or does not."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from collections.abc import Callable
 class ProcessHealth:
     """Healthy until beats are expected and stay away; read by the thread that answers probes.
 
+    Attributes:
+        is_ready: whether calls should come here; a server sets it with its health over gRPC, which a probe that
+            cannot show a certificate does not see.
+
     Args:
         monotonic_seconds: the clock; replaced only by tests.
     """
@@ -17,6 +21,7 @@ class ProcessHealth:
         self._monotonic_seconds = monotonic_seconds
         self._silent_seconds_max: float | None = None
         self._last_beat = monotonic_seconds()
+        self.is_ready = True
 
     def expect_beats(self, *, silent_seconds_max: float) -> None:
         """From now on a beat has to come within so many seconds of the last one."""

@@ -157,6 +157,7 @@ async def serve(
         checks={"database": foundation.database_answers, **(checks or {})},
         address=settings.listen,
         credentials=None if tls is None else server_credentials(tls),
+        process_health=foundation.health,
     )
     address = await server.start()
     announce_ready(address=address)

@@ -19,6 +19,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from corrigenda_core.policy.limits import decide_limit
+from corrigenda_core.process_health import ProcessHealth
 from corrigenda_core.rpc.interceptors import CallGate
 
 MESSAGE_BYTES_MAX = decide_limit("message").greatest
@@ -51,6 +52,7 @@ class RpcServer:
             itself is asked for under ``dependency/<name>``.
         address: host and port; port 0 takes a free one.
         credentials: for TLS; without them the connection is plain.
+        process_health: is told, too, whether calls should come here.
     """
 
     def __init__(
@@ -62,7 +64,9 @@ class RpcServer:
         address: str = "127.0.0.1:0",
         credentials: grpc.ServerCredentials | None = None,
         check_interval_seconds: float = CHECK_INTERVAL_SECONDS,
+        process_health: ProcessHealth | None = None,
     ) -> None:
+        self._process_health = process_health or ProcessHealth()
         self._names = [service.descriptor.full_name for service in services]
         self._checks = checks
         self._check_interval_seconds = check_interval_seconds
@@ -109,6 +113,7 @@ class RpcServer:
         A stream that waits for more ends at once, in good order.
         """
         self._stopping.set()
+        self._process_health.is_ready = False
         if self._checking is not None:
             self._checking.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -126,6 +131,7 @@ class RpcServer:
         answers = await asyncio.gather(*(_answers(check) for check in self._checks.values()))
         for name, answered in zip(self._checks, answers, strict=True):
             await self._health.set(f"dependency/{name}", _status(answered))
+        self._process_health.is_ready = all(answers)
         for name in ["", *self._names]:
             await self._health.set(name, _status(all(answers)))
 
