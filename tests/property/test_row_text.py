@@ -14,7 +14,7 @@ from corrigenda_core.domain.time import Moment
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.database import Unbounded
 from corrigenda_core.persistence.ledger import LedgerEntry, change_hash, row_digest
-from corrigenda_core.persistence.row_text import encoder_of
+from corrigenda_core.persistence.row_text import encoder_of, exact_json
 from corrigenda_core.persistence.row_writing import writer_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,6 +33,20 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=8,
 )
+
+
+EXACT = st.recursive(
+    st.none() | st.booleans() | st.integers() | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@EXAMPLES
+@given(value=st.dictionaries(TEXTS, EXACT, max_size=4))
+def test_an_object_without_fractions_is_written_alike_in_one_go(value: dict[str, Any]) -> None:
+    write = encoder_of(JSONB())
+    assert write(exact_json(value)) == exact_json(value) == write(value)
 
 
 @pytest.mark.parametrize(

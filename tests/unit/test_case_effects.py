@@ -27,12 +27,19 @@ from corrigenda_core.domain.objects import EntityObject, Polarity, Slot
 from corrigenda_core.domain.predicates import Predicate
 from corrigenda_core.domain.relationships import CrossReference, ReferenceKind, Relationship, Status
 from corrigenda_core.domain.slots import CaseView, PlanContext, SlotView
+from corrigenda_core.domain.snapshots import Dismiss, Resolve
 from corrigenda_core.domain.submissions import ConflictContext
 from corrigenda_core.domain.team import TeamPolicy
 from corrigenda_core.domain.time import ClosedToNothing, Instant, Interval, Moment, TimeBasis, WholeInterval
 from corrigenda_core.policy.case_effects import may_answer_case, plan_case_effects
 from corrigenda_core.policy.case_questions import decide_question
-from corrigenda_core.policy.case_review import ReviewPlan, decide_staying, plan_case_alert, plan_case_review
+from corrigenda_core.policy.case_review import (
+    ReviewPlan,
+    decide_ahead,
+    decide_staying,
+    plan_case_alert,
+    plan_case_review,
+)
 from corrigenda_core.policy.case_side import plan_referred_side
 from corrigenda_core.policy.references import plan_references
 from corrigenda_core.policy.view_changes import with_neighbour
@@ -403,11 +410,39 @@ def test_a_case_that_goes_on_without_a_member_rises_by_one_version() -> None:
     assert [event.action for event in late.changes.case_events] == [CaseAction.REFRESHED, CaseAction.MARKED_OVERDUE]
 
 
+ENDED = row("r3", "c", "trunk", end=day("06-04"))
+MOVED = replace(RELEASE, version=2, validity=Interval(start=day("03-01"), end=day("12-01")))
+
+
+@pytest.mark.parametrize("at", [day("06-02"), day("06-07"), day("06-08"), day("06-12")], ids=str)
+@pytest.mark.parametrize("earlier", [NOW, day("06-03"), day("06-05"), day("06-08")], ids=str)
+@pytest.mark.parametrize(
+    ("rows", "now"),
+    [
+        pytest.param(THREE, THREE, id="won at the deadline"),
+        pytest.param([MAIN, RELEASE], [MAIN, RELEASE], id="nobody wins"),
+        pytest.param([MAIN, RELEASE, ENDED], [MAIN, RELEASE, ENDED], id="a member ends"),
+        pytest.param(THREE, [MAIN, MOVED, ANSWER], id="a member has moved"),
+    ],
+)
+def test_what_was_decided_ahead_is_what_the_look_decides(
+    rows: list[Relationship], now: list[Relationship], earlier: Instant, at: Instant
+) -> None:
+    """Whatever lies between the two instants: the deadline, or the end of a member."""
+    seen = case_view(view(now), opened(view(rows)))
+    ahead = decide_ahead(seen, min(earlier, at))
+    plan = plan_case_review(seen, context(12, at))
+    assert plan_case_review(seen, context(12, at), ahead=ahead) == plan
+    closing = isinstance(plan.evaluation.decision, Resolve | Dismiss)
+    if ahead is not None and earlier == at:
+        assert ahead.closes == closing
+    assert (ahead is None) == (MOVED in now or (ENDED in now and min(earlier, at) >= day("06-04")))
+
+
 @pytest.mark.rule("R7.5", "R7.8")
 def test_a_member_at_a_later_version_makes_a_version_of_its_case() -> None:
     case = opened(view(THREE))
-    moved = replace(RELEASE, version=2, validity=Interval(start=day("03-01"), end=day("12-01")))
-    plan = plan_case_review(case_view(view([MAIN, moved, ANSWER]), case), context(12))
+    plan = plan_case_review(case_view(view([MAIN, MOVED, ANSWER]), case), context(12))
     (followed,) = plan.changes.cases
     assert (followed.status, followed.version) == (CaseStatus.OPEN, case.version + 1)
     versions = {m.relationship_id: m.version for position in followed.positions for m in position.members}

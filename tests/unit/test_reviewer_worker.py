@@ -248,3 +248,42 @@ async def test_a_team_with_much_to_do_keeps_no_other_team_waiting() -> None:
 
     await worked_off(Queue(due={"large": ["a", "b", "c"], "small": ["d"]}), Slow())
     assert looked == ["d", "a", "b", "c"]
+
+
+async def test_two_cases_of_a_team_are_looked_at_together_in_the_order_of_their_claims() -> None:
+    under_way, most, begun = 0, 0, []
+
+    class Counted(Looks):
+        async def at(self, team: TeamNow, claim: Claim, rows: CaseRows) -> Looked:
+            nonlocal under_way, most
+            begun.append(claim.conflict_id)
+            under_way += 1
+            most = max(most, under_way)
+            await asyncio.sleep(0)
+            under_way -= 1
+            return await Looks.at(self, team, claim, rows)
+
+    await worked_off(Queue(due={"t": ["a", "b", "c", "d", "e"]}), Counted())
+    assert begun == ["a", "b", "c", "d", "e"]
+    assert most == PACE.looks_at_once
+
+
+async def test_what_fails_beside_a_look_fails_the_round_when_the_other_looks_are_done() -> None:
+    """A case that cannot even be given back: the database is away, and the round with it."""
+    given_back = asyncio.Event()
+
+    class Away(Queue):
+        async def give_back(self, *_: object, **__: object) -> None:
+            given_back.set()
+            raise Refusal(Reason.STORE_UNAVAILABLE, "the database cannot be reached")
+
+    class Waiting(Looks):
+        async def at(self, team: TeamNow, claim: Claim, rows: CaseRows) -> Looked:
+            if claim.conflict_id == "good":
+                await asyncio.wait_for(given_back.wait(), 30)
+            return await Looks.at(self, team, claim, rows)
+
+    looks = Waiting(bad={"bad": Refusal(Reason.STORE_UNAVAILABLE, "the database cannot be reached")})
+    registry = await worked_off(Away(due={"t": ["bad", "good"]}), looks)
+    assert sorted(looks.seen) == ["bad", "good"]
+    assert registry.get_sample_value("corrigenda_review_failed_rounds_total") == 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from corrigenda_core.domain.actors import SYSTEM_REVIEWER
-from corrigenda_core.domain.cases import CaseAction, CaseEvent, CaseStatus, ConflictCase
+from corrigenda_core.domain.cases import CaseAction, CaseEvent, CaseMember, CaseStatus, ConflictCase
 from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.ids import DecisionId, EventId, TransitionId
 from corrigenda_core.domain.relationships import Closing, Relationship, RowState, Status, Transition
@@ -47,6 +47,36 @@ class ReviewPlan:
     changes: Changes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What a case comes to at the instant of its snapshot, with the members that it has."""
+
+    snapshot: CaseSnapshot
+    evaluation: Evaluation
+
+    @property
+    def closes(self) -> bool:
+        """Whether the case would end."""
+        return isinstance(self.evaluation.decision, Resolve | Dismiss)
+
+
+def decide_ahead(view: CaseView, at: Instant) -> Judged | None:
+    """What a look at an instant would find, before it is known when the look is committed.
+
+    Returns:
+        ``None`` if a member has left by then or has another version: such a case is for the look itself.
+    """
+    return None if _is_followed(view, at) else _judged(view, at)
+
+
+def _judged(view: CaseView, at: Instant, ahead: Judged | None = None) -> Judged:
+    """Of the time of a look, the policy reads only whether the deadline has come: a verdict before it stays one."""
+    if ahead is not None and ahead.snapshot.due == (at >= view.case.review_due_at):
+        return replace(ahead, snapshot=replace(ahead.snapshot, now=at))
+    snapshot = decide_snapshot(view, at)
+    return Judged(snapshot=snapshot, evaluation=decide_case(snapshot))
+
+
 def decide_snapshot(view: CaseView, at: Instant) -> CaseSnapshot:
     """The case as the policy reads it at an instant: the rows of its members with their supports."""
     case, rows = view.case, {row.relationship_id: row for row in view.rows}
@@ -79,7 +109,9 @@ def decide_staying(view: CaseView, at: Instant) -> CaseView:
     return replace(view, case=replace(view.case, positions=positions))
 
 
-def plan_case_review(view: CaseView, context: PlanContext, others: Sequence[CaseView] = ()) -> ReviewPlan:
+def plan_case_review(
+    view: CaseView, context: PlanContext, others: Sequence[CaseView] = (), ahead: Judged | None = None
+) -> ReviewPlan:
     """Looks at a live case and plans what its decision changes.
 
     Members that take part no more leave before anything is counted: time alone may have ended them. What a resolution
@@ -89,11 +121,12 @@ def plan_case_review(view: CaseView, context: PlanContext, others: Sequence[Case
         view: the case with a row for every member, as the commit's transaction sees it.
         context: the commit of the look; parts 0.. of its ids are those of the cases that follow their members.
         others: the other live cases that share a member with this one.
+        ahead: what `decide_ahead` said of this very view for an earlier instant; it saves deciding again.
     """
     followed = _followed(view, replace(context, ids=context.ids.part(0)))
     now = view if followed is None else replace(view, case=followed.case)
-    snapshot = decide_snapshot(now, context.moment.at)
-    evaluation = decide_case(snapshot)
+    judged = _judged(now, context.moment.at, ahead if followed is None else None)
+    evaluation = judged.evaluation
     match evaluation.decision:
         case Resolve() as decision:
             changes = _resolving(view.case, now, context, decision, evaluation.policy)
@@ -106,7 +139,7 @@ def plan_case_review(view: CaseView, context: PlanContext, others: Sequence[Case
             changes = _with_followed(followed, Changes())
         case _:
             assert_never(evaluation.decision)
-    return ReviewPlan(snapshot=snapshot, evaluation=evaluation, changes=changes)
+    return ReviewPlan(snapshot=judged.snapshot, evaluation=evaluation, changes=changes)
 
 
 def plan_case_alert(case: ConflictCase, context: PlanContext, policy_version: str) -> Changes:
@@ -125,17 +158,29 @@ class _Followed:
 
 def _followed(view: CaseView, context: PlanContext) -> _Followed | None:
     """The case without the members that take part no more, or ``None`` if it stays as it is."""
+    if not _is_followed(view, context.moment.at):
+        return None
     rows = {row.relationship_id: row for row in view.rows}
-    standing = [(position.key, member) for position in view.case.positions for member in position.members]
     staying = [
         (key, rows[member.relationship_id])
-        for key, member in sorted(standing, key=lambda one: one[1].relationship_id)
+        for key, member in sorted(_standing(view.case), key=lambda one: one[1].relationship_id)
         if is_taking_part(rows[member.relationship_id], context.moment.at)
     ]
-    if len(staying) == len(standing) and all(rows[m.relationship_id].version == m.version for _, m in standing):
-        return None
     case = plan_case_refresh(view.case, staying, view.supports, context)
     return None if case is None else _Followed(case=case, event=plan_case_event(view.case, case, context))
+
+
+def _standing(case: ConflictCase) -> list[tuple[str, CaseMember]]:
+    return [(position.key, member) for position in case.positions for member in position.members]
+
+
+def _is_followed(view: CaseView, at: Instant) -> bool:
+    """Whether a member takes part no more at an instant, or has another version than the case knows."""
+    rows = {row.relationship_id: row for row in view.rows}
+    return not all(
+        rows[member.relationship_id].version == member.version and is_taking_part(rows[member.relationship_id], at)
+        for _, member in _standing(view.case)
+    )
 
 
 def _with_followed(followed: _Followed | None, changes: Changes) -> Changes:

@@ -30,7 +30,7 @@ def encode_decision(evaluation: Evaluation) -> str:
 
 def encode_evaluation(evaluation: Evaluation) -> str:
     """Writes the whole evaluation: the decision's fields, the policy's version and every counted component."""
-    return write_json(_evaluation_object(evaluation))
+    return write_json(evaluation_object(evaluation))
 
 
 def encode_stored_evaluation(stored: JsonObject) -> str:
@@ -71,7 +71,7 @@ def encode_explanation(explanation: Explanation) -> str:
     """Writes an explanation: the evaluation, the numbers of each position, each rule's conditions, and the what-ifs."""
     return write_json(
         {
-            "evaluation": _evaluation_object(explanation.evaluation),
+            "evaluation": evaluation_object(explanation.evaluation),
             "positions": [_standing_object(standing) for standing in explanation.evaluation.standings],
             "disagreement": [_condition_object(condition) for condition in explanation.disagreement],
             "rules": [_reading_object(reading) for reading in explanation.readings],
@@ -102,7 +102,8 @@ def _decision_object(evaluation: Evaluation) -> JsonObject:
     return written
 
 
-def _evaluation_object(evaluation: Evaluation) -> JsonObject:
+def evaluation_object(evaluation: Evaluation) -> JsonObject:
+    """An evaluation as the object that `encode_evaluation` writes: texts, integers, truths, lists, objects of them."""
     return {
         "policy": evaluation.policy,
         **_decision_object(evaluation),

@@ -230,24 +230,27 @@ class _Reader:
 
 def encode_snapshot(snapshot: CaseSnapshot) -> str:
     """Writes a snapshot canonically; what a replay does not need of a support (spans, statement) is left out."""
-    return write_json(
-        {
-            "policy": snapshot.policy,
-            "now": write_instant(snapshot.now),
-            "review_due_at": write_instant(snapshot.review_due_at),
-            "first_contradiction_at": write_instant(snapshot.first_contradiction_at),
-            "positions": [
-                {
-                    "position_id": position.position_id,
-                    "members": [
-                        _member_object(member)
-                        for member in sorted(position.members, key=lambda member: member.relationship_id)
-                    ],
-                }
-                for position in sorted(snapshot.positions, key=lambda position: position.position_id)
-            ],
-        }
-    )
+    return write_json(snapshot_object(snapshot))
+
+
+def snapshot_object(snapshot: CaseSnapshot) -> JsonObject:
+    """A snapshot as the object that `encode_snapshot` writes: texts, integers, truths, lists and objects of them."""
+    return {
+        "policy": snapshot.policy,
+        "now": write_instant(snapshot.now),
+        "review_due_at": write_instant(snapshot.review_due_at),
+        "first_contradiction_at": write_instant(snapshot.first_contradiction_at),
+        "positions": [
+            {
+                "position_id": position.position_id,
+                "members": [
+                    _member_object(member)
+                    for member in sorted(position.members, key=lambda member: member.relationship_id)
+                ],
+            }
+            for position in sorted(snapshot.positions, key=lambda position: position.position_id)
+        ],
+    }
 
 
 def _member_object(member: SnapshotMember) -> JsonObject:

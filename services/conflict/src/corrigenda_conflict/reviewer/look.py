@@ -2,24 +2,24 @@
 
 Whatever changes a case raises its version, and with it the fencing token of its lease. A claim whose token still
 stands under the team's lock therefore says that the rows which were loaded with it are the case: most looks change
-nothing but the record of the look, and need not read the case again. A decision that closes the case is planned once
-more, on what the commit itself reads.
+nothing but the record of the look, and need not read the case again. Where the case would be closed, the commit reads
+it again along with the lock; rows that are the same are decided already.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from corrigenda_core.domain.actors import SYSTEM_REVIEWER
 from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.domain.ids import IdRange
+from corrigenda_core.domain.ids import ConflictId, IdRange, TeamId
 from corrigenda_core.domain.slots import CaseView, PlanContext
 from corrigenda_core.domain.snapshots import INDEPENDENT_SOURCES, Dismiss, Outcome, Resolve
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.changes_writer import ChangesWriter
-from corrigenda_core.persistence.database import Unbounded
+from corrigenda_core.persistence.database import Row, Unbounded
+from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.review_cases import (
     CaseLeases,
     CaseRows,
@@ -30,11 +30,12 @@ from corrigenda_core.persistence.review_cases import (
     others_query,
 )
 from corrigenda_core.persistence.review_store import Claim, TeamNow
+from corrigenda_core.persistence.row_text import exact_json
 from corrigenda_core.persistence.slot_store import CaseRowVersions
 from corrigenda_core.persistence.transaction import Committed, Transaction, TransactionRunner
-from corrigenda_core.policy.case_review import ReviewPlan, plan_case_alert, plan_case_review
-from corrigenda_core.policy.decision_codec import encode_evaluation
-from corrigenda_core.policy.snapshot_codec import encode_snapshot
+from corrigenda_core.policy.case_review import Judged, ReviewPlan, decide_ahead, plan_case_alert, plan_case_review
+from corrigenda_core.policy.decision_codec import evaluation_object
+from corrigenda_core.policy.snapshot_codec import snapshot_object
 from corrigenda_core.ports.deadline import Deadline
 
 from corrigenda_conflict.reviewer.schedule import next_look
@@ -55,31 +56,64 @@ class Looked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
-    """What a look sees; ``others`` are the live cases that share a member with it, where they matter."""
+    """What a look sees of a case.
 
+    Attributes:
+        rows: the case as it was read.
+        view: the same, as the policy takes it.
+        ahead: what was decided on it before the look had its time.
+        beside: the live cases that share a member with it, where they matter.
+    """
+
+    rows: CaseRows
     view: CaseView
-    others: tuple[CaseView, ...]
-    versions: CaseRowVersions
+    ahead: Judged | None = None
+    beside: tuple[CaseRows, ...] = ()
+
+    def versions(self) -> CaseRowVersions:
+        """The versions of the rows that were read; each attempt to write begins with them."""
+        versions = CaseRowVersions()
+        for one in (self.rows, *self.beside):
+            one.add_versions(versions)
+        return versions
+
+    def planned(self, context: PlanContext) -> ReviewPlan:
+        """What the look changes."""
+        return plan_case_review(self.view, context, self.others(), self.ahead)
+
+    def others(self) -> tuple[CaseView, ...]:
+        """The cases beside it."""
+        return tuple(one.view() for one in self.beside)
 
 
-def _seen(rows: CaseRows, others: tuple[CaseRows, ...] = ()) -> _Seen:
-    versions = CaseRowVersions()
-    for one in (rows, *others):
-        one.add_versions(versions)
-    return _Seen(view=rows.view(), others=tuple(one.view() for one in others), versions=versions)
+def _reading_again(team_id: TeamId, conflict_id: ConflictId) -> list[Query]:
+    """What a commit reads that closes a case: the case, and which others share a member with it."""
+    return [others_query(team_id, conflict_id), *case_queries(team_id, [conflict_id])]
 
 
-async def _seen_in(transaction: Transaction, claim: Claim) -> _Seen:
-    """The case and those beside it as the transaction reads them; where there are others, they cost a round trip."""
-    team_id, conflict_id = transaction.team_id, claim.conflict_id
-    queries = [others_query(team_id, conflict_id), *case_queries(team_id, [conflict_id])]
-    answers = await transaction.fetch_all(queries)
-    beside = other_cases(answers["review_others"])
+async def _seen_again(transaction: Transaction, answers: Mapping[str, list[Row]], seen: _Seen) -> _Seen:
+    """The case and those beside it by the answers to `_reading_again`; where there are others, they are read now."""
+    conflict_id = seen.view.case.conflict_id
     rows = case_rows(answers, [conflict_id])[conflict_id]
-    if not beside:
-        return _seen(rows)
-    others = case_rows(await transaction.fetch_all(case_queries(team_id, beside)), beside)
-    return _seen(rows, tuple(others[one] for one in beside))
+    if rows != seen.rows:
+        seen = _Seen(rows=rows, view=rows.view())
+    if not (others := other_cases(answers["review_others"])):
+        return seen
+    found = case_rows(await transaction.fetch_all(case_queries(transaction.team_id, others)), others)
+    return replace(seen, beside=tuple(found[one] for one in others))
+
+
+async def _decided(transaction: Transaction, claimed: _Seen, context: PlanContext) -> tuple[_Seen, ReviewPlan]:
+    """The plan of a look, and what it was made on; a case is closed on nothing but what the commit has read itself."""
+    answers: Mapping[str, list[Row]] = transaction.prefetched
+    if "review_others" not in answers:
+        planned = claimed.planned(context)
+        if not isinstance(planned.evaluation.decision, Resolve | Dismiss):
+            return claimed, planned
+        queries = _reading_again(transaction.team_id, claimed.view.case.conflict_id)
+        answers = await transaction.fetch_all(queries)
+    seen = await _seen_again(transaction, answers, claimed)
+    return seen, seen.planned(context)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,11 +141,11 @@ class Look:
         Raises:
             Refusal: LEASE_LOST, or what the database refuses; nothing was written.
         """
-        ids = self.new_ids()
+        ids, team_id, view = self.new_ids(), team.team_id, rows.view()
+        claimed = _Seen(rows=rows, view=view, ahead=decide_ahead(view, team.now))
 
         async def plan(transaction: Transaction) -> Looked:
-            seen = _seen(rows)
-            if self.leases.held_version(transaction.prefetched) != seen.view.case.version:
+            if self.leases.held_version(transaction.prefetched) != view.case.version:
                 raise Refusal(
                     Reason.LEASE_LOST,
                     "another reviewer has claimed the case, or it has changed",
@@ -119,22 +153,18 @@ class Look:
                 )
             moment = transaction.next_moment(SYSTEM_REVIEWER, CHANGE_KIND)
             context = PlanContext(moment=moment, ids=ids.part(_PLAN_IDS), actor=SYSTEM_REVIEWER, policy=team.policy)
-            planned = plan_case_review(seen.view, context)
-            if isinstance(planned.evaluation.decision, Resolve | Dismiss):
-                seen = await _seen_in(transaction, claim)
-                planned = plan_case_review(seen.view, context, seen.others)
+            seen, planned = await _decided(transaction, claimed, context)
             self._write(transaction, team, claim, seen, planned, context, ids.part(_ROW_IDS).nth(0))
             status = next(
-                (one.status for one in planned.changes.cases if one.conflict_id == claim.conflict_id),
-                seen.view.case.status,
+                (one.status for one in planned.changes.cases if one.conflict_id == claim.conflict_id), view.case.status
             )
-            return Looked(outcome=planned.evaluation.decision.outcome, changed=status is not seen.view.case.status)
+            return Looked(outcome=planned.evaluation.decision.outcome, changed=status is not view.case.status)
 
+        hold = self.leases.hold(team_id, claim.conflict_id, claim.token)
+        # What closes a case is mostly seen to come: what the commit then reads goes along with the lock.
+        again = _reading_again(team_id, claim.conflict_id) if claimed.ahead and claimed.ahead.closes else []
         committed: Committed[Looked] = await self.runner.run(
-            team.team_id,
-            plan,
-            prefetch=[self.leases.hold(team.team_id, claim.conflict_id, claim.token)],
-            deadline=Deadline.after(LOOK_SECONDS_MAX),
+            team_id, plan, prefetch=[hold, *again], deadline=Deadline.after(LOOK_SECONDS_MAX)
         )
         return committed.value
 
@@ -176,8 +206,10 @@ class Look:
         evaluation_id: str,
     ) -> None:
         at, view = context.moment.at, seen.view
-        writer = ChangesWriter(transaction=transaction, actor=SYSTEM_REVIEWER, versions=seen.versions, closes_only=True)
-        writer.write(plan.changes, at=at, cases=(view.case, *(other.case for other in seen.others)))
+        writer = ChangesWriter(
+            transaction=transaction, actor=SYSTEM_REVIEWER, versions=seen.versions(), closes_only=True
+        )
+        writer.write(plan.changes, at=at, cases=(view.case, *(other.case for other in seen.others())))
         _keep_evaluation(transaction, view, plan, evaluation_id)
         closed = False
         for case in plan.changes.cases:
@@ -201,7 +233,7 @@ def _keep_evaluation(transaction: Transaction, view: CaseView, plan: ReviewPlan,
             "conflict_id": view.case.conflict_id,
             "case_version": view.case.version,
             "policy_version": plan.evaluation.policy,
-            "snapshot": json.loads(encode_snapshot(plan.snapshot)),
-            "decision": json.loads(encode_evaluation(plan.evaluation)),
+            "snapshot": exact_json(snapshot_object(plan.snapshot)),
+            "decision": exact_json(evaluation_object(plan.evaluation)),
         },
     )

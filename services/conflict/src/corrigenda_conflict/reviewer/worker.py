@@ -12,7 +12,7 @@ from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import IdRange, TeamId
 from corrigenda_core.domain.snapshots import INDEPENDENT_SOURCES, Outcome
 from corrigenda_core.persistence.review_cases import CaseRows
-from corrigenda_core.persistence.review_store import Claim, ReviewStore, RunClaim, RunCounters, TeamNow
+from corrigenda_core.persistence.review_store import Claim, ClaimedCases, ReviewStore, RunClaim, RunCounters, TeamNow
 from corrigenda_core.policy.case_review import ATTEMPTS_EXHAUSTED
 
 from corrigenda_conflict.reviewer.look import Look, Looked
@@ -32,13 +32,15 @@ class Pace:
     """How much is taken at once, how often it is tried, and how long to wait when there is nothing to do.
 
     A team takes one place of ``teams_at_once`` for as long as it has due cases, so that a large one does not keep the
-    others waiting. A run that was claimed ``claims_per_run`` times without coming to its end is given up.
+    others waiting. Of its cases ``looks_at_once`` are under way: while one is being committed, the next is decided. A
+    run that was claimed ``claims_per_run`` times without coming to its end is given up.
     """
 
     batch_cases: int
     attempts_per_night: int
     poll_seconds: float
     teams_at_once: int = 4
+    looks_at_once: int = 2
     claims_per_run: int = 5
 
 
@@ -158,13 +160,25 @@ class Reviewer:
         """Looks at due cases, batch by batch; says whether none was left."""
         while not stop.is_set():
             claimed = await self._store.claim_cases(team, night=night, batch=self._pace.batch_cases)
-            for claim in claimed.claims:
-                await self._review_case(team, claim, claimed.rows[claim.conflict_id], counters)
+            await self._review_claimed(team, claimed, counters)
             if len(claimed.claims) < self._pace.batch_cases:
                 return True
             if run is not None:
                 await self._store.renew_run(team, run, counters)
         return False
+
+    async def _review_claimed(self, team: TeamNow, claimed: ClaimedCases, counters: RunCounters) -> None:
+        """Looks at what was claimed, begun in that order; what fails besides the looks is raised when all are done."""
+        waiting = iter(claimed.claims)
+
+        async def look_on() -> None:
+            for claim in waiting:
+                await self._review_case(team, claim, claimed.rows[claim.conflict_id], counters)
+
+        ends = await asyncio.gather(*(look_on() for _ in range(self._pace.looks_at_once)), return_exceptions=True)
+        for end in ends:
+            if end is not None:
+                raise end
 
     async def _review_case(self, team: TeamNow, claim: Claim, rows: CaseRows, counters: RunCounters) -> None:
         counters.examined += 1
