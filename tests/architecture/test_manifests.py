@@ -10,6 +10,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE = ROOT / "deploy" / "k8s" / "base"
+COMPONENTS = ROOT / "deploy" / "k8s" / "components"
 KUBERNETES_VERSION = "1.33"
 
 
@@ -17,23 +18,31 @@ def documents(path: Path) -> list[dict[str, Any]]:
     return [document for document in yaml.safe_load_all(path.read_text()) if document]
 
 
+def manifests() -> list[Path]:
+    """The files of the base and of what may be added to it."""
+    found = [*BASE.glob("*.yaml"), *COMPONENTS.glob("*/*.yaml")]
+    return sorted(path for path in found if path.name != "kustomization.yaml")
+
+
 def workloads() -> list[Any]:
     return [
         pytest.param(document, id=document["metadata"]["name"])
-        for path in sorted(BASE.glob("*.yaml"))
+        for path in manifests()
         for document in documents(path)
         if document["kind"] in {"Deployment", "Job"}
     ]
 
 
-def test_every_manifest_of_the_base_is_listed() -> None:
-    (kustomization,) = documents(BASE / "kustomization.yaml")
+@pytest.mark.parametrize("folder", [BASE, *sorted(COMPONENTS.iterdir())], ids=lambda folder: folder.name)
+def test_every_manifest_of_a_folder_is_listed(folder: Path) -> None:
+    (kustomization,) = documents(folder / "kustomization.yaml")
+    assert kustomization["kind"] == ("Kustomization" if folder == BASE else "Component")
     assert sorted(kustomization["resources"]) == sorted(
-        path.name for path in BASE.glob("*.yaml") if path.name != "kustomization.yaml"
+        path.name for path in folder.glob("*.yaml") if path.name != "kustomization.yaml"
     )
 
 
-@pytest.mark.parametrize("path", sorted(p for p in BASE.glob("*.yaml") if p.name != "kustomization.yaml"), ids=str)
+@pytest.mark.parametrize("path", manifests(), ids=str)
 def test_manifests_are_valid(path: Path) -> None:
     for document in documents(path):
         kubernetes_validate.validate(document, KUBERNETES_VERSION, strict=True)
@@ -75,3 +84,21 @@ def test_each_process_connects_as_a_role_of_its_own() -> None:
 def test_the_gateway_gets_no_secret() -> None:
     (deployment,) = [d for d in documents(BASE / "gateway.yaml") if d["kind"] == "Deployment"]
     assert "secret" not in str(deployment["spec"]).lower()
+
+
+def test_webhooks_are_no_part_of_the_base_and_their_notifier_alone_gets_out() -> None:
+    assert "notifier" not in {
+        d["metadata"]["name"] for path in BASE.glob("*.yaml") for d in documents(path) if "metadata" in d
+    }
+    found = {d["kind"]: d for path in (COMPONENTS / "webhooks").glob("*.yaml") for d in documents(path)}
+    (container,) = found["Deployment"]["spec"]["template"]["spec"]["containers"]
+    labels = found["Deployment"]["spec"]["template"]["metadata"]["labels"]
+    policy = found["NetworkPolicy"]["spec"]
+    assert policy["podSelector"]["matchLabels"].items() <= labels.items()
+    assert [port["port"] for rule in policy["egress"] for port in rule["ports"]] == [443]
+    # It signs with secrets of its own, and has none of those that make keys and page tokens.
+    assert all("secretRef" not in source for source in container["envFrom"])
+    mounted = {mount["name"]: mount for mount in container["volumeMounts"]}
+    assert all(mount["readOnly"] for mount in mounted.values())
+    (file,) = [one["value"] for one in container["env"] if one["name"] == "CORRIGENDA_WEBHOOKS_FILE"]
+    assert any(file.startswith(mount["mountPath"]) for mount in mounted.values())
