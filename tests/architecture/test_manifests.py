@@ -4,6 +4,7 @@ import functools
 import importlib.util
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 KUBERNETES = ROOT / "deploy" / "k8s"
 BASE = KUBERNETES / "base"
+COMPONENTS = KUBERNETES / "components"
 OVERLAYS = ("dev", "prod", "citus")
 # Of the Prometheus operator; the schemas of Kubernetes itself do not know it.
 NOT_OF_KUBERNETES = {"ServiceMonitor"}
@@ -25,26 +27,40 @@ def documents(path: Path) -> list[dict[str, Any]]:
     return [document for document in yaml.safe_load_all(path.read_text()) if document]
 
 
+def manifests() -> list[Path]:
+    """The files of the base and of what may be added to it."""
+    found = [*BASE.glob("*.yaml"), *COMPONENTS.glob("*/*.yaml")]
+    return sorted(path for path in found if path.name != "kustomization.yaml")
+
+
 def workloads() -> list[Any]:
+    """Those of our own image."""
     return [
         pytest.param(document, id=document["metadata"]["name"])
-        for path in sorted(BASE.glob("*.yaml"))
+        for path in manifests()
         for document in documents(path)
-        if document["kind"] in {"Deployment", "Job"}
+        if document["kind"] in {"Deployment", "Job"} and document["metadata"]["name"] != "pooler"
     ]
 
 
-def test_every_manifest_of_the_base_is_listed() -> None:
-    (kustomization,) = documents(BASE / "kustomization.yaml")
-    assert sorted(kustomization["resources"]) == sorted(
-        path.name for path in BASE.glob("*.yaml") if path.name != "kustomization.yaml"
+@pytest.mark.parametrize("folder", [BASE, *sorted(COMPONENTS.iterdir())], ids=lambda folder: folder.name)
+def test_every_manifest_of_a_folder_is_listed(folder: Path) -> None:
+    (kustomization,) = documents(folder / "kustomization.yaml")
+    assert kustomization["kind"] == ("Kustomization" if folder == BASE else "Component")
+    assert sorted(kustomization.get("resources", [])) == sorted(
+        path.name for path in folder.glob("*.yaml") if path.name != "kustomization.yaml"
     )
 
 
-@pytest.mark.parametrize("path", sorted(p for p in BASE.glob("*.yaml") if p.name != "kustomization.yaml"), ids=str)
+@pytest.mark.parametrize("path", manifests(), ids=str)
 def test_manifests_are_valid(path: Path) -> None:
-    for document in documents(path):
-        kubernetes_validate.validate(document, KUBERNETES_VERSION, strict=True)
+    validate(documents(path))
+
+
+def validate(found: Iterable[dict[str, Any]]) -> None:
+    for document in found:
+        if document["kind"] not in NOT_OF_KUBERNETES:
+            kubernetes_validate.validate(document, KUBERNETES_VERSION, strict=True)
 
 
 @pytest.mark.parametrize("workload", workloads())
@@ -99,9 +115,7 @@ def pods(overlay: str) -> dict[str, Any]:
 @needs_kubectl
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_what_an_overlay_builds_is_valid(overlay: str) -> None:
-    for document in built(overlay):
-        if document["kind"] not in NOT_OF_KUBERNETES:
-            kubernetes_validate.validate(document, KUBERNETES_VERSION, strict=True)
+    validate(built(overlay))
 
 
 @needs_kubectl
@@ -177,10 +191,8 @@ def test_production_speaks_tls_and_every_process_has_the_files(overlay: str) -> 
     assert "CORRIGENDA_ALLOW_PLAINTEXT" not in settings
     files = {Path(value).parent for key, value in settings.items() if key.endswith("_FILE")}
     assert files == {Path("/etc/corrigenda/tls")}
-    for name, pod in pods(overlay).items():
-        (container,) = pod["spec"]["containers"]
-        if name in {"migrate", "pooler"}:
-            continue
+    for name in ("ingest", "conflict", "recall", "gateway"):
+        (container,) = pods(overlay)[name]["spec"]["containers"]
         assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/etc/corrigenda/tls"}
         # The cluster's own gRPC probe knows no TLS.
         assert "grpc" not in container.get("readinessProbe", {})
@@ -204,3 +216,21 @@ def test_metrics_are_scraped_from_every_process() -> None:
     for name, deployment in of_kind("prod", "Deployment").items():
         if name != "pooler":
             assert service["spec"]["selector"].items() <= deployment["spec"]["template"]["metadata"]["labels"].items()
+
+
+def test_webhooks_are_no_part_of_the_base_and_their_notifier_alone_gets_out() -> None:
+    assert "notifier" not in {
+        d["metadata"]["name"] for path in BASE.glob("*.yaml") for d in documents(path) if "metadata" in d
+    }
+    found = {d["kind"]: d for path in (COMPONENTS / "webhooks").glob("*.yaml") for d in documents(path)}
+    (container,) = found["Deployment"]["spec"]["template"]["spec"]["containers"]
+    labels = found["Deployment"]["spec"]["template"]["metadata"]["labels"]
+    policy = found["NetworkPolicy"]["spec"]
+    assert policy["podSelector"]["matchLabels"].items() <= labels.items()
+    assert [port["port"] for rule in policy["egress"] for port in rule["ports"]] == [443]
+    # It signs with secrets of its own, and has none of those that make keys and page tokens.
+    assert all("secretRef" not in source for source in container["envFrom"])
+    mounted = {mount["name"]: mount for mount in container["volumeMounts"]}
+    assert all(mount["readOnly"] for mount in mounted.values())
+    (file,) = [one["value"] for one in container["env"] if one["name"] == "CORRIGENDA_WEBHOOKS_FILE"]
+    assert any(file.startswith(mount["mountPath"]) for mount in mounted.values())
