@@ -19,8 +19,9 @@ from corrigenda_core.testing.effort import examples
 T = TypeVar("T")
 
 SHARES = {
-    "json of any shape": 20_000,
-    "json with one thing wrong": 30_000,
+    "json of any shape": 15_000,
+    "json with one thing wrong": 25_000,
+    "arguments of tools": 10_000,
     "schemas of tools": 10_000,
     "bytes of a message": 30_000,
     "page tokens": 10_000,

@@ -182,9 +182,7 @@ def _require_driven(transaction: Transaction) -> None:
 
 def _require_zone(name: str) -> None:
     if name not in zone_names():
-        raise Refusal(
-            Reason.INVALID_FIELD, "time_zone is no IANA time zone", field="time_zone", metadata={"offered": name}
-        )
+        raise Refusal(Reason.INVALID_FIELD, "time_zone is no IANA time zone", field="time_zone")
 
 
 def _team(team_id: TeamId, row: Row, clock: team_pb2.TeamClock) -> team_pb2.Team:
