@@ -14,6 +14,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 KUBERNETES = ROOT / "deploy" / "k8s"
 BASE = KUBERNETES / "base"
+WEBHOOKS = KUBERNETES / "components" / "webhooks"
 OVERLAYS = ("dev", "prod", "citus")
 # Of the Prometheus operator; the schemas of Kubernetes itself do not know it.
 NOT_OF_KUBERNETES = {"ServiceMonitor"}
@@ -25,23 +26,30 @@ def documents(path: Path) -> list[dict[str, Any]]:
     return [document for document in yaml.safe_load_all(path.read_text()) if document]
 
 
+def manifests() -> list[Path]:
+    """The files of the base, and of what adds a process of ours to it."""
+    found = [*BASE.glob("*.yaml"), *WEBHOOKS.glob("*.yaml")]
+    return sorted(path for path in found if path.name != "kustomization.yaml")
+
+
 def workloads() -> list[Any]:
     return [
         pytest.param(document, id=document["metadata"]["name"])
-        for path in sorted(BASE.glob("*.yaml"))
+        for path in manifests()
         for document in documents(path)
         if document["kind"] in {"Deployment", "Job"}
     ]
 
 
-def test_every_manifest_of_the_base_is_listed() -> None:
-    (kustomization,) = documents(BASE / "kustomization.yaml")
+@pytest.mark.parametrize("folder", [BASE, WEBHOOKS], ids=lambda folder: folder.name)
+def test_every_manifest_of_a_folder_is_listed(folder: Path) -> None:
+    (kustomization,) = documents(folder / "kustomization.yaml")
     assert sorted(kustomization["resources"]) == sorted(
-        path.name for path in BASE.glob("*.yaml") if path.name != "kustomization.yaml"
+        path.name for path in folder.glob("*.yaml") if path.name != "kustomization.yaml"
     )
 
 
-@pytest.mark.parametrize("path", sorted(p for p in BASE.glob("*.yaml") if p.name != "kustomization.yaml"), ids=str)
+@pytest.mark.parametrize("path", manifests(), ids=str)
 def test_manifests_are_valid(path: Path) -> None:
     for document in documents(path):
         kubernetes_validate.validate(document, KUBERNETES_VERSION, strict=True)
@@ -76,6 +84,22 @@ def test_each_process_connects_as_a_role_of_its_own() -> None:
 def test_the_gateway_gets_no_secret() -> None:
     (deployment,) = [d for d in documents(BASE / "gateway.yaml") if d["kind"] == "Deployment"]
     assert "secret" not in str(deployment["spec"]).lower()
+
+
+def test_webhooks_are_no_part_of_the_base_and_their_notifier_alone_gets_out() -> None:
+    assert not any("notifier" in path.read_text() for path in BASE.glob("*.yaml") if path.name != "config.yaml")
+    found = {d["kind"]: d for path in WEBHOOKS.glob("*.yaml") for d in documents(path)}
+    pod = found["Deployment"]["spec"]["template"]
+    (container,) = pod["spec"]["containers"]
+    policy = found["NetworkPolicy"]["spec"]
+    assert selects(policy["podSelector"], pod)
+    assert [port["port"] for rule in policy["egress"] for port in rule["ports"]] == [443]
+    # It signs with secrets of its own, and has none of those that make keys and page tokens.
+    assert all("secretRef" not in source for source in container["envFrom"])
+    (mount,) = container["volumeMounts"]
+    assert mount["readOnly"]
+    (file,) = [one["value"] for one in container["env"] if one["name"] == "CORRIGENDA_WEBHOOKS_FILE"]
+    assert file.startswith(mount["mountPath"] + "/")
 
 
 @functools.cache

@@ -172,7 +172,7 @@ class TestLifecycle:
 
 class TestLease:
     @pytest.mark.rule("R7.18")
-    @pytest.mark.parametrize("table", ["case_lease", "review_runs"])
+    @pytest.mark.parametrize("table", ["case_lease", "review_runs", "webhook_cursors"])
     def test_a_fencing_token_never_goes_back(self, sample: SampleTeam, table: str) -> None:
         raised = f"UPDATE {table} SET claim_token = claim_token + 1 WHERE team_id = %s"
         sample.connection.execute(raised, [sample.team_id])

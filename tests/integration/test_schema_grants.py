@@ -47,6 +47,7 @@ SELECT = {
     | KNOWLEDGE
     | {"evidence_occurrences", "search_documents", "search_refresh_intents"},
     "corrigenda_indexer": EVERY_SERVICE | {"evidence_fragments", "search_documents", "search_refresh_intents"},
+    "corrigenda_notifier": {"alembic_version", "webhook_cursors"},
     "corrigenda_eraser": {"erased_texts", "erasures"},
     "corrigenda_backup": EVERYTHING,
     "corrigenda_auditor": EVERYTHING,
@@ -71,6 +72,7 @@ INSERT = {
         "alerts case_evaluations case_events ledger review_reservations review_runs search_refresh_intents transitions"
     ),
     "corrigenda_indexer": {"search_documents"},
+    "corrigenda_notifier": {"alerts", "webhook_cursors"},
     "corrigenda_eraser": {"search_documents"},
 }
 
@@ -132,6 +134,9 @@ UPDATE = {
     ),
     ("corrigenda_indexer", "search_documents"): ("embedding embedding_space lexemes recorded_from recorded_to version"),
     ("corrigenda_indexer", "search_refresh_intents"): "consumed_at",
+    ("corrigenda_notifier", "webhook_cursors"): (
+        "after_id after_revision attempts claim_token delivered_at lease_expires_at next_attempt_at problem status"
+    ),
     ("corrigenda_definer", "team_clock"): "closed_at",
     # Texts, and nothing but texts.
     ("corrigenda_eraser", "case_evaluations"): "decision snapshot",
@@ -169,6 +174,14 @@ SELECT_COLUMNS = {
         "source_key source_revision source_type team_id"
     ),
     ("corrigenda_indexer", "review_items"): "fragment_id kind reason status team_id",
+    # What is told outside: ids, kinds and times, and no text that could not be erased there.
+    ("corrigenda_notifier", "case_events"): (
+        "action conflict_id event_id recorded_at resulting_status revision team_id version"
+    ),
+    ("corrigenda_notifier", "conflict_cases"): "conflict_id kind team_id",
+    ("corrigenda_notifier", "review_items_history"): "item_id kind owner_id recorded_from revision team_id version",
+    ("corrigenda_notifier", "team_clock"): "closed_at revision team_id",
+    ("corrigenda_notifier", "teams"): "driven_now team_id",
     ("corrigenda_definer", "api_keys"): "expires_at key_hash key_id profile_id revoked_at scopes team_id",
     ("corrigenda_definer", "case_lease"): "lease_expires_at next_review_at on_driven_clock team_id",
     ("corrigenda_definer", "conflict_cases"): "opened_at status team_id",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 DATABASE_ROLES = (
@@ -15,6 +15,7 @@ DATABASE_ROLES = (
     "corrigenda_reviewer",
     "corrigenda_recall",
     "corrigenda_indexer",
+    "corrigenda_notifier",
     "corrigenda_auditor",
 )
 
@@ -40,13 +41,20 @@ def load(path: Path) -> LocalSecrets:
 
 
 def load_or_make(path: Path) -> LocalSecrets:
-    """The secrets kept at ``path``, made and written there (mode 0600) on first use."""
+    """The secrets kept at ``path``, made and written there (mode 0600) on first use.
+
+    A role that did not exist when they were made gets its password now.
+    """
     try:
-        return load(path)
+        kept = load(path)
     except FileNotFoundError:
-        made = LocalSecrets()
-        write_private(path, json.dumps(asdict(made), indent=1) + "\n")
-        return made
+        kept = LocalSecrets(role_passwords={})
+    missing = {role: secrets.token_urlsafe(24) for role in DATABASE_ROLES if role not in kept.role_passwords}
+    if not missing:
+        return kept
+    completed = replace(kept, role_passwords=kept.role_passwords | missing)
+    write_private(path, json.dumps(asdict(completed), indent=1) + "\n")
+    return completed
 
 
 def write_private(path: Path, text: str) -> None:

@@ -66,6 +66,14 @@ PROCESSES = (
     ProcessSpec(name="reviewer", module="corrigenda_conflict.reviewer", role="corrigenda_reviewer"),
     ProcessSpec(name="indexer", module="corrigenda_recall.indexer", role="corrigenda_indexer", asks_models=True),
 )
+NOTIFIER = ProcessSpec(name="notifier", module="corrigenda_conflict.notifier", role="corrigenda_notifier")
+"""Started only where a file of webhook endpoints is configured."""
+WEBHOOKS_VARIABLE = "CORRIGENDA_WEBHOOKS_FILE"
+
+
+def configured_processes() -> Sequence[ProcessSpec]:
+    """The processes that the environment asks for: all, and a notifier if it names a file of webhook endpoints."""
+    return (*PROCESSES, NOTIFIER) if os.environ.get(WEBHOOKS_VARIABLE) else PROCESSES
 
 
 def log_to_standard_error() -> None:
@@ -146,7 +154,7 @@ class Stack:
         ``through`` names a module that runs it in its own place. The gateway is told where the services are, and the
         conflict service where ingest is, so they run before.
         """
-        (spec,) = [spec for spec in PROCESSES if spec.name == name]
+        (spec,) = [spec for spec in (*PROCESSES, NOTIFIER) if spec.name == name]
         child = await start_child(
             name=spec.name,
             module=spec.module,
@@ -182,7 +190,7 @@ class Stack:
         self.say("bringing the schema up to date")
         await asyncio.to_thread(migrate, self.admin_url, role_passwords=self.secrets.role_passwords)
         self._exit.push_async_callback(self._stop_children)
-        names = [spec.name for spec in PROCESSES if spec.name not in self.without]
+        names = [spec.name for spec in configured_processes() if spec.name not in self.without]
         self.say(f"starting {', '.join(names)}")
         async with asyncio.TaskGroup() as group:
             ingest = group.create_task(self.start_process(INGEST)) if INGEST in names else None
@@ -202,7 +210,7 @@ class Stack:
 
     async def _stop_children(self) -> None:
         """The gateway and the services first, so that nothing new is taken, then the workers."""
-        for spec in PROCESSES:
+        for spec in (*PROCESSES, NOTIFIER):
             child = self.children.pop(spec.name, None)
             if child is not None:
                 self.say(f"stopping {spec.name}")

@@ -123,6 +123,8 @@ CREATE INDEX review_items_history_closed_idx ON review_items_history (team_id, o
 COMMENT ON INDEX review_items_history_closed_idx IS 'closed items of an owner by age, paged';
 CREATE INDEX review_items_history_revision_idx ON review_items_history (team_id, owner_id, revision, item_id);
 COMMENT ON INDEX review_items_history_revision_idx IS 'what happens to an owner''s items in the order of the commits, watched';
+CREATE INDEX review_items_history_withdrawn_idx ON review_items_history (team_id, revision, item_id) WHERE kind = 'winner_withdrawn' AND version = 1;
+COMMENT ON INDEX review_items_history_withdrawn_idx IS 'questions to those who lost against a withdrawn winner, in the order of the commits, for webhooks';
 COMMENT ON TABLE review_items_history IS 'Every version of the rows of review_items.';
 
 CREATE TABLE transitions (

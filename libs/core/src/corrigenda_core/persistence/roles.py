@@ -42,6 +42,7 @@ ROLES: tuple[Role, ...] = (
     Role(name="corrigenda_reviewer"),
     Role(name="corrigenda_recall"),
     Role(name="corrigenda_indexer"),
+    Role(name="corrigenda_notifier"),
     Role(name="corrigenda_backup", bypasses_teams=True),
     Role(name="corrigenda_auditor", bypasses_teams=True),
 )

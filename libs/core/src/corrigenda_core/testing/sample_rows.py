@@ -421,6 +421,17 @@ def _write_review(s: SampleTeam) -> None:
         details="{}",
         raised_at=s.recorded_at,
     )
+    s.insert(
+        "webhook_cursors",
+        endpoint="sample",
+        after_revision=0,
+        after_id=new_id(),
+        status="delivering",
+        attempts=0,
+        next_attempt_at="-infinity",
+        lease_expires_at="-infinity",
+        claim_token=0,
+    )
 
 
 def _write_search(s: SampleTeam) -> None:

@@ -31,7 +31,10 @@ class Alert(_message.Message):
     alert_id: _builtins.str
     """UUID of the alert."""
     kind: _builtins.str
-    """What happened, as a code: `attempts_exhausted` (the reviewer gave a conflict up for the night)."""
+    """What happened, as a code: `attempts_exhausted` (the reviewer gave a conflict up for the night), `run_given_up`
+    (several reviewers did not come to the end of a run), `webhook_parked` (an endpoint did not take a message; it is
+    told nothing more until an operator resumes it).
+    """
     conflict_id: _builtins.str
     """UUID of the conflict that it is about. Empty: of none."""
     reason: _builtins.str

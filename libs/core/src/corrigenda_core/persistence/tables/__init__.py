@@ -49,6 +49,7 @@ from corrigenda_core.persistence.tables.sources import (
     sources_history,
 )
 from corrigenda_core.persistence.tables.team import api_keys, profiles, teams
+from corrigenda_core.persistence.tables.webhooks import webhook_cursors
 
 __all__ = [
     "alerts",
@@ -106,4 +107,5 @@ __all__ = [
     "timeline_decisions",
     "transitions",
     "verification_events",
+    "webhook_cursors",
 ]

@@ -324,5 +324,12 @@ review_items_history = history_of(
         "item_id",
         serves="what happens to an owner's items in the order of the commits, watched",
     ),
+    index(
+        "review_items_history_withdrawn_idx",
+        "revision",
+        "item_id",
+        serves="questions to those who lost against a withdrawn winner, in the order of the commits, for webhooks",
+        where="kind = 'winner_withdrawn' AND version = 1",
+    ),
     numbered_by="version",
 )

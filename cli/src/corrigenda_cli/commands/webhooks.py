@@ -1,0 +1,173 @@
+"""`corrigenda webhooks`: makes secrets, shows how a team's webhook endpoints stand, and resumes a parked one."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import uuid
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from corrigenda_core.persistence.notice_store import NoticeStore
+
+URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
+ROLE = "corrigenda_notifier"
+EXIT_DONE, EXIT_NOTHING, EXIT_CANNOT = 0, 1, 2
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds `webhooks secret`, `webhooks list` and `webhooks resume`."""
+    parser = subparsers.add_parser("webhooks", help="secrets and state of webhook endpoints")
+    actions = parser.add_subparsers(metavar="action", required=True)
+
+    secret = actions.add_parser(
+        "secret",
+        help="make a secret that an endpoint and its receiver share",
+        description="Prints a fresh secret. Nothing is stored: put it into the file that the endpoint's entry names, "
+        "readable by the notifier alone, and give it to the receiver.",
+    )
+    secret.set_defaults(run=run_secret)
+
+    listing = actions.add_parser(
+        "list",
+        help="how a team's endpoints stand",
+        description="Shows every endpoint of a team that a notifier has seen: whether it is told or parked, how often "
+        "the next message has failed and why, and how far it was told. What need not be told is noted now and then.",
+    )
+    _add_source(listing)
+    listing.set_defaults(run=run_list)
+
+    resume = actions.add_parser(
+        "resume",
+        help="let a parked endpoint be told again",
+        description="Lets the notifier go on with the message that failed. --skip goes on with the one after it: the "
+        "skipped one is never sent. Exit status 0: done; 1: there was nothing to do; 2: it could not be looked at.",
+    )
+    _add_source(resume)
+    resume.add_argument("--endpoint", metavar="NAME", required=True, help="the endpoint, as the configuration calls it")
+    resume.add_argument("--skip", type=_uuid, metavar="MESSAGE", help="the message to leave out, as the alert names it")
+    resume.set_defaults(run=run_resume)
+
+
+def _add_source(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--team", type=_uuid, metavar="ID", required=True, help="the team")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    parser.add_argument(
+        "--directory",
+        type=Path,
+        metavar="DIR",
+        help="the directory of a stack that `corrigenda up` runs on this machine, instead of a URL",
+    )
+    parser.add_argument(
+        "--database-url",
+        default=os.environ.get(URL_VARIABLE, ""),
+        help=f"URL of the role {ROLE} (default: {URL_VARIABLE})",
+    )
+
+
+def run_secret(_: argparse.Namespace) -> int:
+    """Prints a fresh secret."""
+    from corrigenda_conflict.notifier.signing import new_secret
+
+    print(new_secret())
+    return EXIT_DONE
+
+
+def run_list(options: argparse.Namespace) -> int:
+    """Shows the endpoints of a team."""
+    from corrigenda_core.domain.ids import TeamId
+
+    async def show(store: NoticeStore) -> int:
+        rows = [_shown(row) for row in await store.endpoints_of(TeamId(options.team))]
+        if options.json:
+            print(json.dumps({"endpoints": rows}))
+            return EXIT_DONE
+        for row in rows:
+            trouble = f", {row['attempts']} attempts failed: {row['problem']}" if row["attempts"] else ""
+            told = f"told up to revision {row['after_revision']} of {row['revision']}"
+            print(f"{row['endpoint']}: {row['status']}, {told}{trouble}")
+        return EXIT_DONE
+
+    return _with_store(options, show)
+
+
+def _shown(row: dict[str, Any]) -> dict[str, object]:
+    return {
+        "endpoint": row["endpoint"],
+        "status": row["status"],
+        "attempts": row["attempts"],
+        "problem": row["problem"],
+        "after_revision": row["after_revision"],
+        "revision": row["revision"],
+        "delivered_at": _time(row["delivered_at"]),
+        "next_attempt_at": _time(row["next_attempt_at"]),
+    }
+
+
+def _time(instant: Any) -> str | None:
+    return None if instant is None else instant.isoformat()
+
+
+def run_resume(options: argparse.Namespace) -> int:
+    """Resumes a parked endpoint."""
+    from corrigenda_core.domain.ids import TeamId
+    from corrigenda_core.persistence.notice_store import EndpointKey
+
+    async def resume(store: NoticeStore) -> int:
+        key = EndpointKey(team_id=TeamId(options.team), name=options.endpoint)
+        skip = None
+        if options.skip is not None:
+            skip = await store.position_of_message(key.team_id, options.skip)
+            if skip is None:
+                return _cannot("there is no such message")
+        resumed = await store.resume(key, skip=skip)
+        if options.json:
+            print(json.dumps({"resumed": resumed}))
+        else:
+            print(f"{options.endpoint} " + ("goes on" if resumed else "is not parked there"))
+        return EXIT_DONE if resumed else EXIT_NOTHING
+
+    return _with_store(options, resume)
+
+
+def _with_store(options: argparse.Namespace, work: Callable[[NoticeStore], Awaitable[int]]) -> int:
+    from corrigenda_core.domain.errors import Refusal
+    from corrigenda_core.persistence.database import Database, UnsafeRole
+    from corrigenda_core.persistence.notice_store import NoticeStore
+
+    from corrigenda_cli.stack import kept_role_url
+
+    url = options.database_url
+    if options.directory is not None:
+        try:
+            url = kept_role_url(options.directory, ROLE)
+        except (FileNotFoundError, KeyError):
+            return _cannot(f"no stack has run in {options.directory}")
+    if not url:
+        return _cannot(f"set {URL_VARIABLE} or give --directory or --database-url, the URL of the role {ROLE}")
+
+    async def worked() -> int:
+        async with Database(url, name="corrigenda webhooks") as database:
+            return await work(NoticeStore(database, lease_seconds=0.0))
+
+    try:
+        return asyncio.run(worked())
+    except (Refusal, UnsafeRole) as problem:
+        return _cannot(str(problem))
+
+
+def _uuid(text: str) -> str:
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no id") from None
+
+
+def _cannot(reason: str) -> int:
+    print(f"corrigenda webhooks: {reason}", file=sys.stderr)
+    return EXIT_CANNOT
