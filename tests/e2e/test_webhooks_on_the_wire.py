@@ -283,9 +283,9 @@ async def test_a_refusing_endpoint_is_parked_with_an_alert_until_an_operator_res
         assert await corrigenda("resume", "--endpoint", "chat", "--skip", refused) == (0, "chat goes on")
         rest = [json.loads(one.body)["data"]["conflict_id"] for one in await receiver.next(2)]
         assert rest == [second.conflict_id, third.conflict_id]
-    assert await corrigenda("resume", "--endpoint", "chat") == (1, "chat is not parked there")
+    assert await corrigenda("resume", "--endpoint", "chat") == (3, "chat is not parked there")
     missing = await corrigenda("resume", "--endpoint", "chat", "--skip", ALERTED)
-    assert missing == (2, "corrigenda webhooks: there is no such message")
+    assert missing == (3, "corrigenda webhooks: there is no such message")
     (state,) = json.loads((await corrigenda("list", "--json"))[1])["endpoints"]
     assert (state["status"], state["attempts"], state["problem"]) == ("delivering", 0, None)
     assert len(await alerts_of(team, 2)) == 2

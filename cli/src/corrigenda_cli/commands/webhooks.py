@@ -12,12 +12,13 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corrigenda_cli.exit_statuses import ExitStatus, status_of_reason
+
 if TYPE_CHECKING:
     from corrigenda_core.persistence.notice_store import NoticeStore
 
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 ROLE = "corrigenda_notifier"
-EXIT_DONE, EXIT_NOTHING, EXIT_CANNOT = 0, 1, 2
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -46,7 +47,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "resume",
         help="let a parked endpoint be told again",
         description="Lets the notifier go on with the message that failed. --skip goes on with the one after it: the "
-        "skipped one is never sent. Exit status 0: done; 1: there was nothing to do; 2: it could not be looked at.",
+        "skipped one is never sent. Exit status 3: the endpoint is not parked, or no longer at that message.",
     )
     _add_source(resume)
     resume.add_argument("--endpoint", metavar="NAME", required=True, help="the endpoint, as the configuration calls it")
@@ -75,7 +76,7 @@ def run_secret(_: argparse.Namespace) -> int:
     from corrigenda_conflict.notifier.signing import new_secret
 
     print(new_secret())
-    return EXIT_DONE
+    return ExitStatus.DONE
 
 
 def run_list(options: argparse.Namespace) -> int:
@@ -86,12 +87,12 @@ def run_list(options: argparse.Namespace) -> int:
         rows = [_shown(row) for row in await store.endpoints_of(TeamId(options.team))]
         if options.json:
             print(json.dumps({"endpoints": rows}))
-            return EXIT_DONE
+            return ExitStatus.DONE
         for row in rows:
             trouble = f", {row['attempts']} attempts failed: {row['problem']}" if row["attempts"] else ""
             told = f"told up to revision {row['after_revision']} of {row['revision']}"
             print(f"{row['endpoint']}: {row['status']}, {told}{trouble}")
-        return EXIT_DONE
+        return ExitStatus.DONE
 
     return _with_store(options, show)
 
@@ -124,13 +125,14 @@ def run_resume(options: argparse.Namespace) -> int:
         if options.skip is not None:
             skip = await store.position_of_message(key.team_id, options.skip)
             if skip is None:
-                return _cannot("there is no such message")
+                print("corrigenda webhooks: there is no such message", file=sys.stderr)
+                return ExitStatus.REFUSED
         resumed = await store.resume(key, skip=skip)
         if options.json:
             print(json.dumps({"resumed": resumed}))
         else:
             print(f"{options.endpoint} " + ("goes on" if resumed else "is not parked there"))
-        return EXIT_DONE if resumed else EXIT_NOTHING
+        return ExitStatus.DONE if resumed else ExitStatus.REFUSED
 
     return _with_store(options, resume)
 
@@ -157,7 +159,10 @@ def _with_store(options: argparse.Namespace, work: Callable[[NoticeStore], Await
 
     try:
         return asyncio.run(worked())
-    except (Refusal, UnsafeRole) as problem:
+    except Refusal as refusal:
+        print(f"corrigenda webhooks: {refusal}", file=sys.stderr)
+        return status_of_reason(refusal.reason)
+    except UnsafeRole as problem:
         return _cannot(str(problem))
 
 
@@ -170,4 +175,4 @@ def _uuid(text: str) -> str:
 
 def _cannot(reason: str) -> int:
     print(f"corrigenda webhooks: {reason}", file=sys.stderr)
-    return EXIT_CANNOT
+    return ExitStatus.USAGE
