@@ -9,7 +9,7 @@ branch_labels = None
 depends_on = None
 
 TABLES = ("search_documents", "search_refresh_intents")
-# What search_text reads besides, to tell what is eligible.
+# What the searches read besides, to tell what is eligible.
 SEARCHED = (
     "supports",
     "support_decisions",
@@ -31,7 +31,12 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    drop_functions_of(op, "corrigenda_search", "search_text(text[], timestamptz, timestamptz, integer)")
+    drop_functions_of(
+        op,
+        "corrigenda_search",
+        "search_text(text[], timestamptz, timestamptz, integer)",
+        "search_near(halfvec, text, timestamptz, timestamptz, integer)",
+    )
     drop_functions_of(
         op,
         "corrigenda_definer",
@@ -39,6 +44,8 @@ def downgrade() -> None:
         "teams_in_other_spaces(text, boolean, integer)",
         "sample_document(text)",
     )
+    op.execute("DROP FUNCTION at_least(text[], integer)")
+    op.execute("DROP FUNCTION is_large_team(uuid, timestamptz)")
     op.execute("DROP FUNCTION edges_of_fragment(uuid, uuid, timestamptz, timestamptz)")
     for table in SEARCHED:
         op.execute(f"DROP POLICY search_matches ON {table}")

@@ -15,6 +15,7 @@ NOT_TEAM_FIRST = {
     "alembic_version_pkc": "belongs to alembic and to no team",
     "api_keys_key_id_idx": "a key says which team it is for, nothing else can",
     "case_lease_due_idx": "which teams are due is asked before any team is known",
+    "search_documents_embedding_idx": "a vector index has one column; its scan goes on until it has enough of the team",
     "search_documents_lexemes_idx": "the lexemes themselves begin with the team",
 }
 

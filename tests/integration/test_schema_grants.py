@@ -233,7 +233,10 @@ SELECT_COLUMNS = {
     ("corrigenda_search", "relationships_history"): (
         "recorded_from relationship_id status team_id valid_from valid_from_basis valid_to version"
     ),
-    ("corrigenda_search", "search_documents"): "fragment_id lexemes recorded_from recorded_to team_id",
+    (
+        "corrigenda_search",
+        "search_documents",
+    ): "embedding embedding_space fragment_id lexemes recorded_from recorded_to team_id",
     ("corrigenda_search", "support_decisions"): "kind recorded_at revision support_id team_id",
     ("corrigenda_search", "supports"): "fragment_id recorded_at statement_id support_id team_id",
 }
@@ -249,7 +252,10 @@ EXECUTE = {
     "review_gauges": {"corrigenda_reviewer"},
     "stale_teams": {"corrigenda_indexer"},
     "sample_document": {"corrigenda_indexer", "corrigenda_recall"},
+    "search_near": {"corrigenda_recall"},
     "search_text": {"corrigenda_recall"},
+    "is_large_team": {"corrigenda_search"},
+    "at_least": {"corrigenda_search"},
     "teams_in_other_spaces": {"corrigenda_indexer"},
     "team_lexemes": {"corrigenda_indexer", "corrigenda_search"},
 }
@@ -317,13 +323,14 @@ def test_definer_functions_are_the_listed_ones_and_choose_their_names_themselves
         "sample_document": "corrigenda_definer",
         "stale_teams": "corrigenda_definer",
         "teams_in_other_spaces": "corrigenda_definer",
+        "search_near": "corrigenda_search",
         "search_text": "corrigenda_search",
         "erase_texts": "corrigenda_eraser",
         **{f"keep_{table}_history": "corrigenda_migrator" for table in versioned},
     }
     # pg_temp last: a caller's temporary table never stands in for one of ours.
-    assert {tuple(settings) for _, _, settings in rows if isinstance(settings, list)} == {
-        ("search_path=pg_catalog, public, pg_temp",)
+    assert {settings[0] for _, _, settings in rows if isinstance(settings, list)} == {
+        "search_path=pg_catalog, public, pg_temp"
     }
 
 

@@ -104,44 +104,220 @@ $$;
 COMMENT ON FUNCTION edges_of_fragment(uuid, uuid, timestamptz, timestamptz) IS
 'What makes a fragment eligible in a view: its effective supports whose relationship is in force then.';
 
+CREATE FUNCTION is_large_team(p_team_id uuid, p_known_at timestamptz) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    -- Up to here looking at every document costs less than choosing among them does.
+    SELECT EXISTS (
+        SELECT 1 FROM public.search_documents AS d
+        WHERE d.team_id = p_team_id AND d.recorded_from <= p_known_at
+        OFFSET 8000
+    )
+$$;
+
+COMMENT ON FUNCTION is_large_team(uuid, timestamptz) IS
+'Whether a view knows more than 8,000 documents: the same answer whatever is recorded later.';
+
+CREATE FUNCTION at_least(p_lexemes text[], p_least integer) RETURNS tsquery
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    -- A lexeme in quotes is text, whatever it holds, once its own quotes and backslashes are doubled.
+    WITH RECURSIVE quoted AS (
+        SELECT l.place, '''' || replace(replace(l.lexeme, '\', '\\'), '''', '''''') || '''' AS lexeme
+        FROM unnest(p_lexemes) WITH ORDINALITY AS l (lexeme, place)
+    ),
+    chosen AS (
+        SELECT q.place, 1 AS size, q.lexeme AS together FROM quoted AS q
+        UNION ALL
+        SELECT q.place, c.size + 1, c.together || ' & ' || q.lexeme
+        FROM chosen AS c
+        JOIN quoted AS q ON q.place > c.place
+        WHERE c.size < p_least
+    )
+    SELECT string_agg('(' || c.together || ')', ' | ')::tsquery FROM chosen AS c WHERE c.size = p_least
+$$;
+
+COMMENT ON FUNCTION at_least(text[], integer) IS
+'The query for documents with at least so many of the lexemes; null if there are not so many.';
+
 CREATE FUNCTION search_text(p_terms text[], p_valid_at timestamptz, p_known_at timestamptz, p_limit integer)
-RETURNS TABLE (fragment_id uuid, score real)
+RETURNS TABLE (fragment_id uuid, place bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 DECLARE
+    c_sample CONSTANT integer := 1000;
+    -- More of the sample have a frequent word: more than one document in a hundred.
+    c_frequent CONSTANT integer := 10;
     v_team_id uuid := nullif(current_setting('app.team_id', true), '')::uuid;
-    v_query tsquery;
+    v_lexemes text[] := tsvector_to_array(team_lexemes(v_team_id, p_terms));
+    v_telling tsquery := at_least(v_lexemes, 1);
+    v_frequent text[] := '{}';
+    v_any tsquery;
+    v_combined text[];
+    v_size integer := 1;
+    v_before tsquery;
+    v_now tsquery;
+    v_sample tsvector[];
+    v_found uuid[];
 BEGIN
-    -- A lexeme in quotes is text, whatever it holds, once its own quotes and backslashes are doubled.
-    SELECT string_agg('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''', ' | ')::tsquery
-    INTO v_query
-    FROM unnest(team_lexemes(v_team_id, p_terms));
-    IF v_query IS NULL THEN
+    IF v_telling IS NULL THEN
         RETURN;
     END IF;
-    RETURN QUERY
-    -- OFFSET 0 keeps the planner from taking the two halves apart: rank first, then ask the best ones for eligibility
-    -- until enough have it. What is not in force never takes a place of what is.
-    SELECT ranked.fragment_id, ranked.score
-    FROM (
-        SELECT d.fragment_id, ts_rank(d.lexemes, v_query) AS score, d.recorded_from
-        FROM search_documents AS d
-        WHERE d.lexemes @@ v_query
-            AND d.team_id = v_team_id
-            AND d.recorded_from <= p_known_at
-            AND d.recorded_to > p_known_at
-        ORDER BY score DESC, d.recorded_from DESC, d.fragment_id
-        OFFSET 0
-    ) AS ranked
-    WHERE EXISTS (
-        SELECT 1 FROM edges_of_fragment(v_team_id, ranked.fragment_id, p_valid_at, p_known_at) OFFSET 0
-    )
-    ORDER BY ranked.score DESC, ranked.recorded_from DESC, ranked.fragment_id
-    LIMIT p_limit;
+    -- In a large team the words that many documents have do not lead: they order what the telling words find.
+    IF is_large_team(v_team_id, p_known_at) THEN
+        v_sample := ARRAY(
+            SELECT d.lexemes
+            FROM search_documents AS d
+            WHERE d.team_id = v_team_id AND d.recorded_from <= p_known_at AND d.recorded_to > p_known_at
+            ORDER BY uuid_hash_extended(d.fragment_id, 0)
+            LIMIT c_sample
+        );
+        v_frequent := ARRAY(
+            SELECT counted.lexeme
+            FROM (
+                SELECT q.lexeme, (SELECT count(*) FROM unnest(v_sample) AS s WHERE s @@ q.query) AS documents
+                FROM (SELECT l, at_least(ARRAY[l], 1) FROM unnest(v_lexemes) AS l OFFSET 0) AS q (lexeme, query)
+            ) AS counted
+            WHERE counted.documents > c_frequent
+            ORDER BY counted.documents, counted.lexeme
+        );
+        v_telling := at_least(ARRAY(SELECT l FROM unnest(v_lexemes) AS l WHERE l <> ALL (v_frequent)), 1);
+        v_any := at_least(v_frequent, 1);
+        -- The combinations of more would be too many.
+        v_combined := v_frequent[1:5];
+    END IF;
+    -- OFFSET 0 keeps the planner from taking the halves apart: rank first, then ask the best ones for eligibility until
+    -- enough have it. What is not in force never takes a place of what is. Lexemes have no positions: the rank says
+    -- how many of them a document has.
+    v_found := ARRAY(
+        SELECT ranked.fragment_id
+        FROM (
+            SELECT d.fragment_id, ts_rank(d.lexemes, v_telling) AS telling, ts_rank(d.lexemes, v_any) AS frequent,
+                d.recorded_from
+            FROM search_documents AS d
+            WHERE d.lexemes @@ v_telling
+                AND d.team_id = v_team_id
+                AND d.recorded_from <= p_known_at
+                AND d.recorded_to > p_known_at
+            ORDER BY telling DESC, frequent DESC, d.recorded_from DESC, d.fragment_id
+            OFFSET 0
+        ) AS ranked
+        WHERE EXISTS (
+            SELECT 1 FROM edges_of_fragment(v_team_id, ranked.fragment_id, p_valid_at, p_known_at) OFFSET 0
+        )
+        LIMIT p_limit
+    );
+    IF cardinality(v_found) = p_limit OR v_any IS NULL THEN
+        RETURN QUERY SELECT f.fragment_id, f.place FROM unnest(v_found) WITH ORDINALITY AS f (fragment_id, place);
+        RETURN;
+    END IF;
+    -- Then those that have only frequent words, but more of them together than many documents have.
+    LOOP
+        v_before := at_least(v_combined, v_size + 1);
+        EXIT WHEN (SELECT count(*) FROM unnest(v_sample) AS s WHERE s @@ v_before) <= c_frequent;
+        v_size := v_size + 1;
+    END LOOP;
+    v_found := v_found || ARRAY(
+        SELECT ranked.fragment_id
+        FROM (
+            SELECT d.fragment_id, ts_rank(d.lexemes, v_any) AS frequent, d.recorded_from
+            FROM search_documents AS d
+            WHERE d.lexemes @@ v_before
+                AND (d.lexemes @@ v_telling) IS NOT TRUE
+                AND d.team_id = v_team_id
+                AND d.recorded_from <= p_known_at
+                AND d.recorded_to > p_known_at
+            ORDER BY frequent DESC, d.recorded_from DESC, d.fragment_id
+            OFFSET 0
+        ) AS ranked
+        WHERE EXISTS (
+            SELECT 1 FROM edges_of_fragment(v_team_id, ranked.fragment_id, p_valid_at, p_known_at) OFFSET 0
+        )
+        LIMIT p_limit - cardinality(v_found)
+    );
+    -- Of those that have as many together as many have, the latest: they are never far. Then those with one less.
+    WHILE cardinality(v_found) < p_limit AND v_size >= 0 LOOP
+        v_now := CASE v_size WHEN 0 THEN v_any ELSE at_least(v_combined, v_size) END;
+        v_found := v_found || ARRAY(
+            SELECT latest.fragment_id
+            FROM (
+                SELECT d.fragment_id, d.lexemes
+                FROM search_documents AS d
+                WHERE d.team_id = v_team_id AND d.recorded_from <= p_known_at AND d.recorded_to > p_known_at
+                ORDER BY d.recorded_from DESC, d.fragment_id
+                OFFSET 0
+            ) AS latest
+            WHERE latest.lexemes @@ v_now
+                AND (latest.lexemes @@ v_before) IS NOT TRUE
+                AND (latest.lexemes @@ v_telling) IS NOT TRUE
+                AND EXISTS (
+                    SELECT 1 FROM edges_of_fragment(v_team_id, latest.fragment_id, p_valid_at, p_known_at) OFFSET 0
+                )
+            LIMIT p_limit - cardinality(v_found)
+        );
+        v_before := v_now;
+        v_size := v_size - 1;
+    END LOOP;
+    RETURN QUERY SELECT f.fragment_id, f.place FROM unnest(v_found) WITH ORDINALITY AS f (fragment_id, place);
 END
 $$;
 
 COMMENT ON FUNCTION search_text(text[], timestamptz, timestamptz, integer) IS
 'Lexical branch of recall in the transaction''s team: eligible fragments for any of the terms, the best ones first.';
+
+CREATE FUNCTION search_near(
+    p_embedding halfvec, p_space text, p_valid_at timestamptz, p_known_at timestamptz, p_limit integer
+)
+RETURNS TABLE (fragment_id uuid, place bigint, approximate boolean)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
+-- The index is asked for more until enough are eligible. It cannot be given a second order, so nothing is to be sorted.
+SET hnsw.iterative_scan = strict_order SET hnsw.ef_search = 80 SET enable_seqscan = off SET enable_sort = off AS $$
+DECLARE
+    v_team_id uuid := nullif(current_setting('app.team_id', true), '')::uuid;
+    v_found uuid[];
+BEGIN
+    IF is_large_team(v_team_id, p_known_at) THEN
+        v_found := ARRAY(
+            SELECT d.fragment_id
+            FROM search_documents AS d
+            WHERE d.team_id = v_team_id
+                AND d.embedding_space = p_space
+                AND d.recorded_from <= p_known_at
+                AND d.recorded_to > p_known_at
+                AND EXISTS (
+                    SELECT 1 FROM edges_of_fragment(v_team_id, d.fragment_id, p_valid_at, p_known_at) OFFSET 0
+                )
+            ORDER BY d.embedding <#> p_embedding
+            LIMIT p_limit
+        );
+        IF cardinality(v_found) = p_limit THEN
+            RETURN QUERY
+            SELECT f.fragment_id, f.place, true FROM unnest(v_found) WITH ORDINALITY AS f (fragment_id, place);
+            RETURN;
+        END IF;
+    END IF;
+    -- A small team, or an index that gave up before it had found enough: every document is looked at.
+    v_found := ARRAY(
+        SELECT ranked.fragment_id
+        FROM (
+            SELECT d.fragment_id, (d.embedding <#> p_embedding) + 0 AS distance, d.recorded_from
+            FROM search_documents AS d
+            WHERE d.team_id = v_team_id
+                AND d.embedding_space = p_space
+                AND d.recorded_from <= p_known_at
+                AND d.recorded_to > p_known_at
+            -- The sum keeps the vector index, which may leave some out, from serving this order.
+            ORDER BY distance, d.recorded_from DESC, d.fragment_id
+            OFFSET 0
+        ) AS ranked
+        WHERE EXISTS (
+            SELECT 1 FROM edges_of_fragment(v_team_id, ranked.fragment_id, p_valid_at, p_known_at) OFFSET 0
+        )
+        LIMIT p_limit
+    );
+    RETURN QUERY SELECT f.fragment_id, f.place, false FROM unnest(v_found) WITH ORDINALITY AS f (fragment_id, place);
+END
+$$;
+
+COMMENT ON FUNCTION search_near(halfvec, text, timestamptz, timestamptz, integer) IS
+'Vector branch of recall in the transaction''s team: eligible fragments by the nearness of their embedding, in one space.';
 
 CREATE FUNCTION stale_teams(p_limit integer) RETURNS SETOF uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$

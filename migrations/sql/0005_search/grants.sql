@@ -12,7 +12,8 @@ GRANT SELECT (team_id, revision, recorded_at, consumed_at) ON search_refresh_int
 CREATE POLICY definer_polls ON search_documents FOR SELECT TO corrigenda_definer USING (true);
 GRANT SELECT (team_id, fragment_id, embedding_space) ON search_documents TO corrigenda_definer;
 
--- A policy that is simply true leaves the planner free to use the text index; search_text filters by the team itself.
+-- A policy that is simply true leaves the planner free to use the text index; search_text and search_near filter by the
+-- team themselves.
 CREATE POLICY search_matches ON search_documents FOR SELECT TO corrigenda_search USING (true);
 CREATE POLICY search_matches ON supports FOR SELECT TO corrigenda_search USING (true);
 CREATE POLICY search_matches ON support_decisions FOR SELECT TO corrigenda_search USING (true);
@@ -21,7 +22,8 @@ CREATE POLICY search_matches ON relationships_history FOR SELECT TO corrigenda_s
 CREATE POLICY search_matches ON case_members FOR SELECT TO corrigenda_search USING (true);
 CREATE POLICY search_matches ON case_members_history FOR SELECT TO corrigenda_search USING (true);
 CREATE POLICY search_matches ON conflict_cases_history FOR SELECT TO corrigenda_search USING (true);
-GRANT SELECT (team_id, fragment_id, lexemes, recorded_from, recorded_to) ON search_documents TO corrigenda_search;
+GRANT SELECT (team_id, fragment_id, lexemes, embedding, embedding_space, recorded_from, recorded_to)
+ON search_documents TO corrigenda_search;
 GRANT SELECT (team_id, support_id, statement_id, fragment_id, recorded_at) ON supports TO corrigenda_search;
 GRANT SELECT (team_id, support_id, kind, revision, recorded_at) ON support_decisions TO corrigenda_search;
 GRANT SELECT (team_id, statement_id, relationship_id, revision, recorded_at) ON carriages TO corrigenda_search;
@@ -40,17 +42,24 @@ REVOKE EXECUTE ON FUNCTION edges_of_fragment(uuid, uuid, timestamptz, timestampt
 GRANT EXECUTE ON FUNCTION edges_of_fragment(uuid, uuid, timestamptz, timestamptz)
 TO corrigenda_recall, corrigenda_search;
 
+REVOKE EXECUTE ON FUNCTION is_large_team(uuid, timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION is_large_team(uuid, timestamptz) TO corrigenda_search;
+REVOKE EXECUTE ON FUNCTION at_least(text[], integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION at_least(text[], integer) TO corrigenda_search;
 REVOKE EXECUTE ON FUNCTION stale_teams(integer) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION search_text(text[], timestamptz, timestamptz, integer) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION search_near(halfvec, text, timestamptz, timestamptz, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION stale_teams(integer) TO corrigenda_indexer;
 REVOKE EXECUTE ON FUNCTION teams_in_other_spaces(text, boolean, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION teams_in_other_spaces(text, boolean, integer) TO corrigenda_indexer;
 REVOKE EXECUTE ON FUNCTION sample_document(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sample_document(text) TO corrigenda_indexer, corrigenda_recall;
 GRANT EXECUTE ON FUNCTION search_text(text[], timestamptz, timestamptz, integer) TO corrigenda_recall;
+GRANT EXECUTE ON FUNCTION search_near(halfvec, text, timestamptz, timestamptz, integer) TO corrigenda_recall;
 GRANT CREATE ON SCHEMA public TO corrigenda_definer, corrigenda_search;
 ALTER FUNCTION stale_teams(integer) OWNER TO corrigenda_definer;
 ALTER FUNCTION teams_in_other_spaces(text, boolean, integer) OWNER TO corrigenda_definer;
 ALTER FUNCTION sample_document(text) OWNER TO corrigenda_definer;
 ALTER FUNCTION search_text(text[], timestamptz, timestamptz, integer) OWNER TO corrigenda_search;
+ALTER FUNCTION search_near(halfvec, text, timestamptz, timestamptz, integer) OWNER TO corrigenda_search;
 REVOKE CREATE ON SCHEMA public FROM corrigenda_definer, corrigenda_search;

@@ -13,10 +13,16 @@ CREATE TABLE search_documents (
     CONSTRAINT search_documents_team_id_fragment_id_fkey FOREIGN KEY(team_id, fragment_id) REFERENCES evidence_fragments (team_id, fragment_id)
 );
 
+CREATE INDEX search_documents_embedding_idx ON search_documents USING hnsw (embedding halfvec_ip_ops);
+COMMENT ON INDEX search_documents_embedding_idx IS 'search_near: vector branch of recall in a large team';
 CREATE INDEX search_documents_embedding_space_idx ON search_documents (team_id, embedding_space);
 COMMENT ON INDEX search_documents_embedding_space_idx IS 'which spaces a team''s documents are in, when the embedding model changes';
 CREATE INDEX search_documents_lexemes_idx ON search_documents USING gin (lexemes) WITH (fastupdate = off);
 COMMENT ON INDEX search_documents_lexemes_idx IS 'search_text: lexical branch of recall';
+CREATE INDEX search_documents_recorded_from_idx ON search_documents (team_id, recorded_from DESC, fragment_id);
+COMMENT ON INDEX search_documents_recorded_from_idx IS 'how large a team was; search_text: the latest documents with words that many have';
+CREATE INDEX search_documents_sample_idx ON search_documents (team_id, uuid_hash_extended(fragment_id, 0));
+COMMENT ON INDEX search_documents_sample_idx IS 'search_text: a sample of a team''s documents, the same ones at every look at a view';
 COMMENT ON TABLE search_documents IS 'What finds a fragment: one document per fragment, because its text never changes.';
 COMMENT ON COLUMN search_documents.version IS 'the revision whose state the indexer read; an older one never replaces a newer';
 COMMENT ON COLUMN search_documents.lexemes IS 'team_lexemes(team_id, terms)';

@@ -44,12 +44,13 @@ class Hits:
     """What each branch handed over, the best first.
 
     ``first_waiting_revision`` is what the index does not know yet. ``has_other_spaces`` says that documents have
-    vectors that none of the question's can be compared with.
+    vectors that none of the question's can be compared with, ``is_approximate`` that not every vector was looked at.
     """
 
     branches: Mapping[Branch, tuple[FragmentId, ...]]
     first_waiting_revision: int | None
     has_other_spaces: bool = False
+    is_approximate: bool = False
 
     @property
     def fragment_ids(self) -> tuple[FragmentId, ...]:
@@ -119,18 +120,20 @@ class RecallStore:
             first_waiting_revision=first[0]["revision"],
             has_other_spaces=bool(question.vectors)
             and not is_within(ends[0], {vector.space for vector in question.vectors}),
+            is_approximate=any(row["approximate"] for rows in found for row in rows[:1] if "approximate" in row),
         )
 
     def _searches(self, question: Question, limit: int) -> Iterator[tuple[Branch, Query]]:
+        # Functions that know the transaction's team by themselves.
+        searched = {name: value for name, value in self._in_view.items() if name != "team_id"}
         if question.terms:
-            searched = {name: value for name, value in self._in_view.items() if name != "team_id"}
             yield (
                 Branch.LEXICAL,
                 self._sql.query("search_lexical", **searched, terms=list(question.terms), hits=limit),
             )
         for vector in question.vectors:
             in_space = {"embedding": vector.text, "space": vector.space}
-            yield Branch.VECTOR, self._sql.query("search_vector", **self._in_view, **in_space, hits=limit)
+            yield Branch.VECTOR, self._sql.query("search_vector", **searched, **in_space, hits=limit)
         if question.names:
             named = {"names": list(question.names), "reader_id": question.reader_id}
             yield Branch.ENTITY, self._sql.query("search_entity", **self._in_view, **named, hits=limit)

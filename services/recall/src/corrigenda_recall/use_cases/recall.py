@@ -181,6 +181,7 @@ def _searched_revision(view: ReadView, hits: Hits) -> int:
 def _degraded(searched: Question, hits: Hits, is_behind: bool) -> tuple[Degradation, ...]:
     found = {
         Degradation.NO_EMBEDDING: not searched.vectors,
+        Degradation.APPROXIMATE_VECTORS: hits.is_approximate,
         Degradation.SEARCH_BEHIND: is_behind,
         Degradation.OTHER_EMBEDDING_SPACE: hits.has_other_spaces,
     }

@@ -6,29 +6,16 @@
 -- index: none
 -- lock: none
 SELECT x.fragment_id
-FROM search_text(%(terms)s::text[], %(valid_at)s, %(known_at)s, %(hits)s::integer)
-     WITH ORDINALITY AS x (fragment_id, score, place)
+FROM search_text(%(terms)s::text[], %(valid_at)s, %(known_at)s, %(hits)s::integer) AS x
 ORDER BY x.place;
 
 -- name: search_vector
--- purpose: eligible fragments by the nearness of their embedding, exact; vectors of two spaces are never compared
--- index: search_documents_pkey
+-- purpose: eligible fragments by the nearness of their embedding; vectors of two spaces are never compared
+-- index: none
 -- lock: none
-SELECT ranked.fragment_id
-FROM (
-    SELECT d.fragment_id, d.embedding <#> %(embedding)s::halfvec AS distance, d.recorded_from
-    FROM search_documents AS d
-    WHERE d.team_id = %(team_id)s AND d.embedding_space = %(space)s
-      AND d.recorded_from <= %(known_at)s AND d.recorded_to > %(known_at)s
-    ORDER BY distance, d.recorded_from DESC, d.fragment_id
-    -- Near ones are asked for eligibility one after the other, until enough have it.
-    OFFSET 0
-) AS ranked
-WHERE EXISTS (
-    SELECT 1 FROM edges_of_fragment(%(team_id)s, ranked.fragment_id, %(valid_at)s, %(known_at)s) OFFSET 0
-)
-ORDER BY ranked.distance, ranked.recorded_from DESC, ranked.fragment_id
-LIMIT %(hits)s;
+SELECT x.fragment_id, x.approximate
+FROM search_near(%(embedding)s::halfvec, %(space)s, %(valid_at)s, %(known_at)s, %(hits)s::integer) AS x
+ORDER BY x.place;
 
 -- name: search_entity
 -- purpose: eligible fragments of relationships whose ends are named; those of both ends first, then the latest
@@ -46,15 +33,19 @@ WITH named AS MATERIALIZED (
       ))
 ),
 touched AS (
+    -- Entity by entity: the planner cannot know how few are named, and would rather read the whole table.
     SELECT r.relationship_id, r.first_recorded_at
     FROM named AS n
-    JOIN relationships AS r ON r.team_id = %(team_id)s AND r.subject_id = n.entity_id
-    WHERE r.first_recorded_at <= %(known_at)s
-    UNION ALL
-    SELECT r.relationship_id, r.first_recorded_at
-    FROM named AS n
-    JOIN relationships AS r ON r.team_id = %(team_id)s AND r.object_entity_id = n.entity_id
-    WHERE r.first_recorded_at <= %(known_at)s
+    CROSS JOIN LATERAL (
+        SELECT s.relationship_id, s.first_recorded_at
+        FROM relationships AS s
+        WHERE s.team_id = %(team_id)s AND s.subject_id = n.entity_id AND s.first_recorded_at <= %(known_at)s
+        UNION ALL
+        SELECT o.relationship_id, o.first_recorded_at
+        FROM relationships AS o
+        WHERE o.team_id = %(team_id)s AND o.object_entity_id = n.entity_id AND o.first_recorded_at <= %(known_at)s
+        OFFSET 0
+    ) AS r
 ),
 ranked AS (
     SELECT t.relationship_id, count(*) AS ends, min(t.first_recorded_at) AS first_recorded_at

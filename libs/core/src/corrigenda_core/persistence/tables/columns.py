@@ -137,7 +137,7 @@ def index(name: str, *columns: str, serves: str, where: str | None = None, is_un
     return Index(
         name,
         "team_id",
-        *(text(column) if " " in column else column for column in columns),
+        *(text(column) if " " in column or "(" in column else column for column in columns),
         unique=is_unique,
         postgresql_where=text(where) if where else None,
         info={"serves": serves},

@@ -40,6 +40,25 @@ search_documents = team_table(
         postgresql_with={"fastupdate": "off"},
         info={"serves": "search_text: lexical branch of recall"},
     ),
+    # Nor has a vector index one: a scan goes on until enough of the team's are found (search_near).
+    Index(
+        "search_documents_embedding_idx",
+        "embedding",
+        postgresql_using="hnsw",
+        postgresql_ops={"embedding": "halfvec_ip_ops"},
+        info={"serves": "search_near: vector branch of recall in a large team"},
+    ),
+    index(
+        "search_documents_recorded_from_idx",
+        "recorded_from DESC",
+        "fragment_id",
+        serves="how large a team was; search_text: the latest documents with words that many have",
+    ),
+    index(
+        "search_documents_sample_idx",
+        "uuid_hash_extended(fragment_id, 0)",
+        serves="search_text: a sample of a team's documents, the same ones at every look at a view",
+    ),
     index(
         "search_documents_embedding_space_idx",
         "embedding_space",
