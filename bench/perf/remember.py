@@ -21,7 +21,7 @@ from typing import Any
 
 import grpc
 import psycopg
-from corrigenda.ingest.v1 import ingest_service_pb2, ingest_service_pb2_grpc
+from corrigenda.ingest.v1 import ingest_service_pb2, ingest_service_pb2_grpc, placement_pb2
 from corrigenda_cli.demonstration_team import prepare
 from corrigenda_cli.stack import Stack
 from corrigenda_core.config import LogFormat, LogLevel
@@ -93,6 +93,13 @@ class BenchTeam:
             self.profile_id = answer.placement.author.profile_id
 
 
+def require_placed(answer: ingest_service_pb2.RememberResponse) -> None:
+    """What is measured is a statement that becomes a relationship, not one that is kept for lack of evidence."""
+    outcomes = [one.outcome for one in answer.placement.relationships]
+    if outcomes != [placement_pb2.OUTCOME_INSERTED]:
+        raise RuntimeError(f"the statement was not inserted: {answer.placement.relationships}")
+
+
 def percentile(values: Sequence[float], share: float) -> float:
     """A percentile of durations, in milliseconds."""
     return round(sorted(values)[min(len(values) - 1, int(len(values) * share))] * 1000, 2)
@@ -148,8 +155,9 @@ async def one_after_the_other(team: BenchTeam, numbers: range) -> list[float]:
     async with Client(team.endpoints, team.key) as author:
         for number in numbers:
             started = time.perf_counter()
-            await author.ingest.Remember(statement(number))
+            answer = await author.ingest.Remember(statement(number))
             took.append(time.perf_counter() - started)
+            require_placed(answer)
     return took
 
 
@@ -181,6 +189,7 @@ async def streamed(team: BenchTeam, numbers: range) -> float:
         refused = 0
         async for answer in stub.RememberStream(submissions(), metadata=metadata, timeout=170.0):
             refused += answer.WhichOneof("result") != "response"
+            require_placed(answer.response)
         took = time.perf_counter() - started
     if refused:
         raise RuntimeError(f"{refused} submissions were refused")

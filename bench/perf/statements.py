@@ -9,8 +9,8 @@ from corrigenda.type.v1 import evidence_pb2, relationship_pb2
 def statement(number: int, *, key: str = "") -> ingest_service_pb2.RememberRequest:
     """What one agent says about one environment: a text of some 60 code points, two entities, one relationship."""
     environment, branch = f"environment {number:06}", f"branch {number % 997:03}"
-    text = f"{environment} deploys from {branch} of the service"
     cited = f"{environment} deploys from {branch}"
+    text = f"{cited}. The service says so."
     return ingest_service_pb2.RememberRequest(
         idempotency_key=key or f"statement {number}",
         evidence=[submission_pb2.EvidenceItem(content=text, source_type=evidence_pb2.SOURCE_TYPE_CONVERSATION)],

@@ -1,5 +1,6 @@
 """Every named statement is prepared against the migrated schema and uses the index that its header claims."""
 
+import re
 from importlib.resources import files
 
 import pytest
@@ -30,17 +31,33 @@ WHERE indrelid IN (SELECT indrelid FROM pg_index WHERE indexrelid = ANY (%(claim
 def test_the_statement_is_valid_and_uses_its_index(
     shared_database: ThrowawayDatabase, statement: NamedStatement
 ) -> None:
+    plan = plan_of(shared_database, statement)
+    for index in claimed_by(statement):
+        assert index in plan, plan
+
+
+@pytest.mark.parametrize("name", ["entity_names_for_mentions", "entity_contexts_for_mentions"])
+def test_a_mention_reads_its_candidates_and_not_the_team(shared_database: ThrowawayDatabase, name: str) -> None:
+    plan = plan_of(shared_database, load_sql("ingest.sql")[name])
+    # With "known or named" in one condition the server reads every name of the team and keeps a few.
+    assert re.search(r"Index Cond: .*entity_id = ANY", plan), plan
+
+
+def claimed_by(statement: NamedStatement) -> list[str]:
+    """The indexes that a statement claims."""
+    return [index.strip() for index in statement.index.split(",") if index.strip() != "none"]
+
+
+def plan_of(database: ThrowawayDatabase, statement: NamedStatement) -> str:
+    """The plan of a statement, made once for all parameters, as commits have it."""
     arguments = ", ".join("NULL" for _ in statement.parameters)
-    claimed = [index.strip() for index in statement.index.split(",") if index.strip() != "none"]
-    with shared_database.connect() as connection, connection.transaction(force_rollback=True):
+    with database.connect() as connection, connection.transaction(force_rollback=True):
         connection.execute("SET LOCAL enable_seqscan = off")
         connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
-        connection.execute(ONLY_THE_CLAIMED, {"claimed": claimed})
+        connection.execute(ONLY_THE_CLAIMED, {"claimed": claimed_by(statement)})
         connection.execute(f"PREPARE named AS {statement.positional_sql}".encode())
         try:
             explain = f"EXPLAIN EXECUTE named{f' ({arguments})' if arguments else ''}"
-            plan = "\n".join(str(row[0]) for row in connection.execute(explain.encode()).fetchall())
+            return "\n".join(str(row[0]) for row in connection.execute(explain.encode()).fetchall())
         finally:
             connection.execute("DEALLOCATE named")
-    for index in claimed:
-        assert index in plan, plan

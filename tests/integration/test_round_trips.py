@@ -51,6 +51,23 @@ async def test_statements_are_prepared_once_up_to_a_bound(connection: Connection
     assert known["n"] == min(2, connection.prepares_max) == len(connection.prepared)
 
 
+async def test_a_statement_is_planned_again_ever_more_seldom(shared_database: ThrowawayDatabase) -> None:
+    database = Database(shared_database.url("corrigenda_recall"))
+    asks = asked("SELECT %s::int AS n", 1)
+    async with database, database.connection() as connection:
+        names = []
+        for _ in range(100):
+            # Twice in one batch: the second one is what the first one has prepared.
+            assert await in_one_trip(connection, asks, asks) == [[{"n": 1}], [{"n": 1}]]
+            (prepared,) = connection.prepared.values()
+            names.append(prepared.name)
+        assert await in_one_trip(connection, *[asks] * 500) == [[{"n": 1}]] * 500
+        assert await in_one_trip(connection, asks) == [[{"n": 1}]]
+        ((known,),) = await in_one_trip(connection, asked(KNOWN))
+    assert known["n"] == 1
+    assert [names.count(name) for name in sorted(set(names))] == [4, 32, 64]
+
+
 async def test_the_first_failure_is_told_and_the_connection_goes_on(connection: Connection) -> None:
     fine, failing = asked("SELECT %s::int AS n", 1), asked("SELECT 1 / %s::int AS n", 0)
     never = asked("SELECT %s::text AS never", "x")

@@ -23,6 +23,7 @@ from corrigenda_core.persistence.database import PREPARES_MAX, Database, PoolSet
 from corrigenda_core.persistence.key_store import find_key
 from corrigenda_core.persistence.named_sql import load_sql
 from corrigenda_core.persistence.read_transaction import ReadRunner
+from corrigenda_core.persistence.team_clock import PLANNED_BY_VALUES, Planning, TeamClock
 from corrigenda_core.persistence.transaction import TransactionRunner
 from corrigenda_core.policy.authorization import may_call_method
 from corrigenda_core.ports.failpoints import armed
@@ -68,8 +69,15 @@ class Foundation:
 
 
 @asynccontextmanager
-async def open_foundation(settings: ProcessSettings, name: str) -> AsyncIterator[Foundation]:
+async def open_foundation(
+    settings: ProcessSettings, name: str, *, reading: Planning = PLANNED_BY_VALUES
+) -> AsyncIterator[Foundation]:
     """Opens what a process needs and closes it again, in the reverse order.
+
+    Args:
+        settings: of the process.
+        name: of the process.
+        reading: how the statements of its readers are planned.
 
     Raises:
         UnsafeRole: if the process's database role may pass row-level security.
@@ -92,7 +100,7 @@ async def open_foundation(settings: ProcessSettings, name: str) -> AsyncIterator
             yield Foundation(
                 name=name,
                 database=database,
-                reader=ReadRunner(database),
+                reader=ReadRunner(database, team_clock=TeamClock(reading=reading)),
                 runner=TransactionRunner(database, failpoints=armed(), committed=NoticeMetrics(registry).committed),
                 registry=registry,
                 health=health,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from corrigenda.admin.v1 import admin_service_pb2, admin_service_pb2_grpc
 from corrigenda.ingest.v1 import ingest_service_pb2, ingest_service_pb2_grpc
 from corrigenda_core.deciding import OwnerDecisions
+from corrigenda_core.persistence.team_clock import PLANNED_ONCE
 from corrigenda_core.policy.time_words import decide_time_bounds
 from corrigenda_core.providers.extraction_validation import ValidatedExtractor
 from corrigenda_core.providers.metrics import ProviderMetrics
@@ -140,7 +141,10 @@ def bindings(
 
 async def run_service(settings: IngestSettings) -> None:
     """Serves until the process is told to stop."""
-    async with open_foundation(settings, "ingest") as foundation, open_models(foundation, settings) as models:
+    async with (
+        open_foundation(settings, "ingest", reading=PLANNED_ONCE) as foundation,
+        open_models(foundation, settings) as models,
+    ):
         authenticator = make_authenticator(foundation, settings)
         served = bindings(foundation, settings, authenticator, models)
         await serve(foundation, settings, served, authenticator=authenticator)

@@ -73,7 +73,7 @@ class CorrectionPlanner:
     @property
     def slots(self) -> frozenset[Slot]:
         """The slots that the plan has to see."""
-        bound = self.placing.bound()
+        bound = self.placing.bound
         spoken = frozenset(one.slot for one in bound if one.slot is not None)
         return spoken.union(referred_slots(bound, self.placing.facts))
 

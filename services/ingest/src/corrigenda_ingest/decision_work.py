@@ -96,6 +96,7 @@ class DecisionWork:
             source_groups={*given.source_groups, *(one.source_group for one in stored if one.source_group)},
             source_keys={*given.source_keys, *(one.source_key for one in stored if one.source_key)},
             forms={*given.forms, *forms},
+            phrases={*given.forms, *forms},
             known_entity_ids={*given.known_entity_ids, *known},
             target_ids={*given.target_ids, *(one.relationship_id for one in targets), *corrected_rows(question)},
         )
@@ -147,9 +148,9 @@ class DecisionWork:
         """
         if isinstance(planner, CorrectionPlanner):
             placing = planner.placing
-            bound = placing.bound()
+            bound = placing.bound
             require_all(placing.prepared, bound, placing.facts, owner_id=self.caller.profile_id)
-            return verification_request(placing.prepared, placing.entities(), bound, placing.facts)
+            return verification_request(placing.prepared, placing.entities, bound, placing.facts)
         base = planner.base if isinstance(planner, SettlingPlanner) else planner
         if not isinstance(base, DecisionPlanner) or base.waiting is None:
             return VerificationRequest(evidence=(), proposals=())
@@ -184,7 +185,7 @@ class DecisionWork:
             ids=self.ids.part(_PLAN_IDS),
             predicate_words=predicate_words,
         )
-        targeted = with_targets(self.prepared, placing.bound(), corrected_rows(question), base.facts.targets)
+        targeted = with_targets(self.prepared, placing.bound, corrected_rows(question), base.facts.targets)
         return replace(placing, prepared=targeted)
 
     def _waiting(self, question: Question, named: NamedEntity | None, predicate: Predicate | None) -> Waiting | None:

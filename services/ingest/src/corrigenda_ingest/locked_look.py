@@ -24,7 +24,7 @@ from corrigenda_ingest.computing import SLOT_AS_CODE_POINTS, computed
 from corrigenda_ingest.outside import FoundOutside
 from corrigenda_ingest.planning import SubmissionPlanner, apply_to
 from corrigenda_ingest.slot_look import SlotLook, fact_queries, looks_of, referred_slots, spoken_in
-from corrigenda_ingest.submission import BoundRelationship, PlannedSubmission
+from corrigenda_ingest.submission import BoundRelationship, PlannedSubmission, PreparedRelationship
 from corrigenda_ingest.submission_ids import plan_ids_of
 from corrigenda_ingest.touched_slots import load_slots
 
@@ -60,7 +60,7 @@ class SeenState:
         """
         _require_same_predicates(outside, self.facts)
         planner = _planner(self.caller, outside, self.facts, reading)
-        bound = planner.bound()
+        bound = planner.bound
         slots = {one.slot for one in bound if one.slot is not None}
         views = {slot: self.views.get(slot) or _empty_view(slot, bound) for slot in slots}
         # A source that moves on changes slots that the submission does not speak in.
@@ -90,7 +90,9 @@ class LockedLook:
     def __init__(self, caller: Caller, outsides: Sequence[FoundOutside]) -> None:
         self._caller = caller
         self._outsides = outsides
-        self._facts = fact_queries(caller, [one.prepared for one in outsides])
+        # A phrase that meant a predicate outside must mean it here too, so nobody is asked about it.
+        unknown = {one.form for outside in outsides for one in _unknown(outside)}
+        self._facts = replace(fact_queries(caller, [one.prepared for one in outsides]), phrases=unknown)
         spoken = [
             one
             for outside in outsides
@@ -105,9 +107,7 @@ class LockedLook:
     async def seen(self, sight: Sight) -> SeenState:
         """What a transaction shows, before any of the submissions is planned."""
         facts = self._facts.facts(sight.prefetched)
-        looks = looks_of(
-            self._caller.team_id, [one for outside in self._outsides for one in self._spoken(outside, facts, sight)]
-        )
+        looks = self._looks(facts, sight)
         answers = await self._answers(sight, looks)
         versions = CaseRowVersions()
         for look in looks:
@@ -123,11 +123,18 @@ class LockedLook:
             versions=versions,
         )
 
+    def _looks(self, facts: SubmissionFacts, sight: Sight) -> list[SlotLook]:
+        """The slots to look at by these facts; the expected ones if nothing was made known since they were guessed."""
+        if all(replace(outside.facts, asked_phrases=facts.asked_phrases) == facts for outside in self._outsides):
+            return self._guessed
+        spoken = [one for outside in self._outsides for one in self._spoken(outside, facts, sight)]
+        return looks_of(self._caller.team_id, spoken)
+
     def _spoken(self, outside: FoundOutside, facts: SubmissionFacts, sight: Sight) -> list[tuple[Slot, list[int]]]:
         """The slots that a submission speaks in by these facts; one that is refused by them speaks in none."""
         planner = _planner(self._caller, outside, facts, sight.reading)
         try:
-            return spoken_in(outside.prepared, planner.entities(), planner.bound(), facts)
+            return spoken_in(outside.prepared, planner.entities, planner.bound, facts)
         except Refusal:
             return []
 
@@ -136,6 +143,11 @@ class LockedLook:
         if looks == self._guessed:
             return sight.prefetched
         return await sight.fetch_all([query for look in looks for query in look.queries()])
+
+
+def _unknown(outside: FoundOutside) -> list[PreparedRelationship]:
+    """What was proposed in phrases that meant no predicate then."""
+    return [one for one in outside.prepared.relationships if one.form not in outside.facts.predicates]
 
 
 def _planner(caller: Caller, outside: FoundOutside, facts: SubmissionFacts, reading: ClockReading) -> SubmissionPlanner:

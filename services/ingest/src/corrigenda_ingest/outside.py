@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.errors import Refusal
 from corrigenda_core.domain.ids import IdRange, IngestId, PredicateKey
 from corrigenda_core.domain.submissions import Submission
 from corrigenda_core.domain.time import Instant
+from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.idempotency import StoredResponse, find_responses, stored_responses
-from corrigenda_core.persistence.ingest_store import SubmissionFacts, predicate_names
+from corrigenda_core.persistence.ingest_store import FactQueries, SubmissionFacts, predicate_names
 from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransaction
 from corrigenda_core.policy.normalisation import decide_predicate_key
 from corrigenda_core.ports.deadline import Deadline
@@ -88,7 +89,6 @@ class _Known:
 class _Facts:
     facts: SubmissionFacts
     known: list[_Known | StoredResponse | Refusal]
-    predicate_words: PredicateWords
 
 
 class OutsideLook:
@@ -146,46 +146,22 @@ class OutsideLook:
             *(self._prepared(caller, one, is_stored, min_revision, at_once, deadline) for one in submissions)
         )
         queries = fact_queries(caller, [one for one in prepared if isinstance(one, PreparedSubmission)])
+        # What is asked about an unknown phrase already is a matter of the commit alone.
+        queries = replace(queries, phrases=())
         keys = {one.submission.idempotency_key for one in submissions} if is_stored else set()
-
-        async def read(transaction: ReadTransaction) -> _Facts:
-            stored = stored_responses(transaction.prefetched["find_responses"])
-            facts = queries.facts(transaction.prefetched)
-            at = transaction.reading.next_moment().at
-            known: list[_Known | StoredResponse | Refusal] = []
-            batch = Batch()
-            for one in prepared:
-                if isinstance(one, PreparedSubmission) and one.given.idempotency_key in stored:
-                    known.append(stored[one.given.idempotency_key])
-                    continue
-                if isinstance(one, Refusal):
-                    known.append(one)
-                    continue
-                if not batch.may_add(one):
-                    break
-                seen = self._known(caller, one, facts, at)
-                known.append(seen)
-                if isinstance(seen, _Known):
-                    batch.add(one, seen.entities, facts)
-                    if batch.is_closed_by(one):
-                        break
-            bound = [relationship for one in known if isinstance(one, _Known) for relationship in one.bound]
-            unknown = any(one.predicate is None for one in bound)
-            words = await transaction.fetch(predicate_names(caller.team_id)) if unknown else []
-            predicate_words = tuple((PredicateKey(row["predicate"]), _forms(row["aliases"])) for row in words)
-            return _Facts(facts=facts, known=known, predicate_words=predicate_words)
-
         found: _Facts = await self._reader.run(
             caller.team_id,
-            read,
-            prefetch=[find_responses(caller.team_id, caller.profile_id, keys), *queries.queries()],
+            lambda transaction: self._facts(caller, prepared, queries, transaction),
+            prefetch=[*([find_responses(caller.team_id, caller.profile_id, keys)] if keys else ()), *queries.queries()],
             min_revision=min_revision,
+            one_trip=True,
             deadline=deadline,
         )
+        words = await self._predicate_words(caller, found, min_revision, deadline)
         return list(
             await asyncio.gather(
                 *(
-                    self._found(caller, one, found, asked.token, at_once, deadline)
+                    self._found(caller, one, found.facts, words, asked.token, at_once, deadline)
                     for one, asked in zip(found.known, submissions, strict=False)
                 )
             )
@@ -212,6 +188,54 @@ class OutsideLook:
         except Refusal as refusal:
             return refusal
 
+    def _facts(
+        self,
+        caller: Caller,
+        prepared: Sequence[PreparedSubmission | Refusal],
+        queries: FactQueries,
+        transaction: ReadTransaction,
+    ) -> _Facts:
+        """What a snapshot says of the submissions, up to the first that depends on an earlier one."""
+        stored = stored_responses(transaction.prefetched.get("find_responses", []))
+        facts = queries.facts(transaction.prefetched)
+        at = transaction.reading.next_moment().at
+        known: list[_Known | StoredResponse | Refusal] = []
+        batch = Batch()
+        for one in prepared:
+            if isinstance(one, PreparedSubmission) and one.given.idempotency_key in stored:
+                known.append(stored[one.given.idempotency_key])
+                continue
+            if isinstance(one, Refusal):
+                known.append(one)
+                continue
+            if not batch.may_add(one):
+                break
+            seen = self._known(caller, one, facts, at)
+            known.append(seen)
+            if isinstance(seen, _Known):
+                batch.add(one, seen.entities, facts)
+                if batch.is_closed_by(one):
+                    break
+        return _Facts(facts=facts, known=known)
+
+    async def _predicate_words(
+        self, caller: Caller, found: _Facts, min_revision: int, deadline: Deadline
+    ) -> PredicateWords:
+        """What an unknown phrase is compared with; nothing if there is none."""
+        bound = [relationship for one in found.known if isinstance(one, _Known) for relationship in one.bound]
+        if all(one.predicate is not None for one in bound):
+            return ()
+        words = predicate_names(caller.team_id)
+        rows: list[Row] = await self._reader.run(
+            caller.team_id,
+            lambda transaction: transaction.prefetched[words.name],
+            prefetch=[words],
+            min_revision=min_revision,
+            one_trip=True,
+            deadline=deadline,
+        )
+        return tuple((PredicateKey(row["predicate"]), _forms(row["aliases"])) for row in rows)
+
     def _known(
         self, caller: Caller, prepared: PreparedSubmission, facts: SubmissionFacts, at: Instant
     ) -> _Known | Refusal:
@@ -235,14 +259,15 @@ class OutsideLook:
         self,
         caller: Caller,
         known: _Known | StoredResponse | Refusal,
-        found: _Facts,
+        facts: SubmissionFacts,
+        words: PredicateWords,
         token: str,
         at_once: asyncio.Semaphore,
         deadline: Deadline,
     ) -> Outside:
         if not isinstance(known, _Known):
             return known
-        asked = verification_request(known.prepared, known.entities, known.bound, found.facts)
+        asked = verification_request(known.prepared, known.entities, known.bound, facts)
         try:
             kept = self._tokens.answer_of(token, caller, asked) if token else None
         except Refusal as refusal:
@@ -252,10 +277,10 @@ class OutsideLook:
         return FoundOutside(
             prepared=known.prepared,
             ids=known.ids,
-            facts=found.facts,
+            facts=facts,
             entities=known.entities,
             bound=known.bound,
-            predicate_words=found.predicate_words,
+            predicate_words=words,
             asked=asked,
             verification=verification,
         )

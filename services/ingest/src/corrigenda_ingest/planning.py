@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from corrigenda_core.domain.actors import Actor, ActorKind, Caller
 from corrigenda_core.domain.changes import Changes
@@ -51,7 +52,7 @@ from corrigenda_ingest.touched_slots import SlotChange
 CHANGE_KIND = "retire_fragments"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots, so that what the words mean is found out once
 class SubmissionPlanner:
     """Plans one submission of one caller; ``ids`` is the submission's own range."""
 
@@ -63,13 +64,14 @@ class SubmissionPlanner:
     ids: IdRange
     predicate_words: Sequence[tuple[PredicateKey, tuple[str, ...]]] = ()
 
+    @cached_property
     def bound(self) -> tuple[BoundRelationship, ...]:
         """What the proposed relationships mean; says which slots have to be loaded.
 
         Raises:
             Refusal: see `bound_entities` and `bound_relationships`.
         """
-        return bound_relationships(self.prepared, self.facts, self.entities())
+        return bound_relationships(self.prepared, self.facts, self.entities)
 
     def planned(
         self, views: Mapping[Slot, SlotView], texts: Mapping[Slot, Sequence[tuple[FragmentId, str]]]
@@ -84,7 +86,7 @@ class SubmissionPlanner:
             Refusal: nothing of the submission may be stored: a case that is stale or foreign to it, a target that is
                 missing, stale or unrelated, an origin that is missing, a question that its sentence does not answer.
         """
-        bound = self.bound()
+        bound = self.bound
         require_all(self.prepared, bound, self.facts, owner_id=self.caller.profile_id)
         sources = planned_sources(self.prepared, self.facts, author_id=self.caller.profile_id)
         require_bounded(sources, self.facts)
@@ -149,7 +151,7 @@ class SubmissionPlanner:
             ingest_id=ingest_id,
             prepared=self.prepared,
             fragments=fragments,
-            entities=self.entities(),
+            entities=self.entities,
             bound=bound,
             answers=tuple(answers),
             verifier=self.verification.verifier if isinstance(self.verification, VerifierAnswer) else "",
@@ -181,6 +183,7 @@ class SubmissionPlanner:
     def _ingest_id(self) -> IngestId:
         return IngestId(self.ids.nth(0))
 
+    @cached_property
     def entities(self) -> tuple[EntityAnswer, ...]:
         """What the mentions mean, in their order."""
         return bound_entities(

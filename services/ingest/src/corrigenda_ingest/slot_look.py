@@ -125,10 +125,12 @@ def fact_queries(caller: Caller, submissions: Collection[PreparedSubmission]) ->
     relationships = [one for prepared in submissions for one in prepared.relationships]
     given = [one.given for one in relationships]
     resolutions = [prepared.given.resolution_context for prepared in submissions]
+    forms = {one.form for one in relationships}
     return FactQueries(
         team_id=caller.team_id,
         profile_id=caller.profile_id,
-        forms={one.form for one in relationships},
+        forms=forms,
+        phrases=forms,
         names={name for mention in mentions for name in mention.names},
         known_entity_ids={one.known_entity_id for one in mentions if one.known_entity_id is not None},
         content_hashes={one.content_sha256 for one in evidence},

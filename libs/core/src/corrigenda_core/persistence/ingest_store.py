@@ -123,11 +123,15 @@ class SubmissionFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactQueries:
-    """The queries for the facts of one submission; parameters are sorted, so that equal ones share their plan."""
+    """The queries for the facts of one submission; parameters are sorted, so that equal ones share their plan.
+
+    ``phrases`` are those of the ``forms`` that mean no predicate, whose pending questions are looked for.
+    """
 
     team_id: TeamId
     profile_id: ProfileId
     forms: Collection[str] = ()
+    phrases: Collection[str] = ()
     names: Collection[str] = ()
     known_entity_ids: Collection[EntityId] = ()
     content_hashes: Collection[bytes] = ()
@@ -141,22 +145,26 @@ class FactQueries:
     item_ids: Collection[ItemId] = ()
 
     def queries(self) -> list[Query]:
-        """What to send, each under its own name."""
+        """What to send, each under its own name; nothing is asked about what nobody names."""
         sql = load_sql("ingest.sql")
         team, profile = {"team_id": self.team_id}, {"profile_id": self.profile_id}
         mentions = {"known_ids": sorted(self.known_entity_ids), "names": sorted(self.names)}
+        fragments = {*self.origin_ids, *self.superseded_ids}
+        asked: list[tuple[str, object, dict[str, object]]] = [
+            ("predicates_by_form", self.forms, {"forms": sorted(self.forms)}),
+            ("entity_names_for_mentions", self.names or self.known_entity_ids, {**profile, **mentions}),
+            ("entity_contexts_for_mentions", self.names or self.known_entity_ids, mentions),
+            ("own_fragments", self.content_hashes, {**profile, "hashes": sorted(self.content_hashes)}),
+            ("origin_fragments", fragments, {"fragment_ids": sorted(fragments)}),
+            ("cases_by_id", self.conflict_ids, {"conflict_ids": sorted(self.conflict_ids)}),
+            ("relationships_by_id", self.target_ids, {"relationship_ids": sorted(self.target_ids)}),
+            ("items_by_id", self.item_ids, {"item_ids": sorted(self.item_ids)}),
+            ("pending_phrases", self.phrases, {**profile, "forms": sorted(self.phrases)}),
+        ]
         return [
             sql.query("team_settings", **team, **profile),
-            sql.query("predicates_by_form", **team, forms=sorted(self.forms)),
-            sql.query("entity_names_for_mentions", **team, **profile, **mentions),
-            sql.query("entity_contexts_for_mentions", **team, **mentions),
-            sql.query("own_fragments", **team, **profile, hashes=sorted(self.content_hashes)),
-            sql.query("origin_fragments", **team, fragment_ids=sorted({*self.origin_ids, *self.superseded_ids})),
-            sql.query("cases_by_id", **team, conflict_ids=sorted(self.conflict_ids)),
-            sql.query("relationships_by_id", **team, relationship_ids=sorted(self.target_ids)),
+            *(sql.query(name, **team, **parameters) for name, named, parameters in asked if named),
             *self._source_queries(),
-            sql.query("items_by_id", **team, item_ids=sorted(self.item_ids)),
-            sql.query("pending_phrases", **team, **profile, forms=sorted(self.forms)),
         ]
 
     def _source_queries(self) -> Iterator[Query]:
@@ -173,23 +181,25 @@ class FactQueries:
     def facts(self, answers: Mapping[str, list[Row]]) -> SubmissionFacts:
         """What the answers say."""
         (settings,) = answers["team_settings"]
-        entities, names = _entities(answers["entity_names_for_mentions"], answers["entity_contexts_for_mentions"])
+        entities, names = _entities(
+            answers.get("entity_names_for_mentions", ()), answers.get("entity_contexts_for_mentions", ())
+        )
         return SubmissionFacts(
             policy=team_policy_of(settings),
             profile_name=settings["profile_name"],
-            predicates=_predicates(answers["predicates_by_form"]),
+            predicates=_predicates(answers.get("predicates_by_form", ())),
             entities=entities,
             names=names,
-            own_fragments=tuple(stored_fragment_of(row) for row in answers["own_fragments"]),
-            origins={row["fragment_id"]: stored_fragment_of(row) for row in answers["origin_fragments"]},
-            cases={row["conflict_id"]: case_of(row, ()) for row in answers["cases_by_id"]},
-            targets={row["relationship_id"]: relationship_of(row) for row in answers["relationships_by_id"]},
+            own_fragments=tuple(stored_fragment_of(row) for row in answers.get("own_fragments", ())),
+            origins={row["fragment_id"]: stored_fragment_of(row) for row in answers.get("origin_fragments", ())},
+            cases={row["conflict_id"]: case_of(row, ()) for row in answers.get("cases_by_id", ())},
+            targets={row["relationship_id"]: relationship_of(row) for row in answers.get("relationships_by_id", ())},
             registry=tuple(source_of(row) for row in answers.get("registered_sources", ())),
             source_states={row["source_key"]: source_state_of(row) for row in answers.get("source_states_by_key", ())},
             leaving=tuple(fragment_source_of(row) for row in answers.get("fragments_of_current_revisions", ())),
             touched=dict(_touched(row) for row in answers.get("slots_of_current_revisions", ())),
-            items={row["item_id"]: item_of(row, slot_of(row)) for row in answers["items_by_id"]},
-            asked_phrases={row["form"]: item_of(row, slot_of(row)) for row in answers["pending_phrases"]},
+            items={row["item_id"]: item_of(row, slot_of(row)) for row in answers.get("items_by_id", ())},
+            asked_phrases={row["form"]: item_of(row, slot_of(row)) for row in answers.get("pending_phrases", ())},
         )
 
 

@@ -85,6 +85,7 @@ class ReadRunner:
         prefetch: Sequence[Query] = (),
         min_revision: int = 0,
         settle: Instant | None = None,
+        one_trip: bool = False,
         deadline: Deadline = NO_DEADLINE,
     ) -> T:
         """Runs ``read`` on one snapshot; it may run more than once.
@@ -95,6 +96,7 @@ class ReadRunner:
             prefetch: queries that go along with the first round trip, each with a name of its own.
             min_revision: what the caller has seen; the snapshot must know it.
             settle: an instant that the answer is about (``known_at``); closed first if the clock has not passed it.
+            one_trip: whether ``read`` fetches nothing but what was prefetched: then the snapshot ends with that.
             deadline: when the caller stops waiting.
 
         Raises:
@@ -104,7 +106,11 @@ class ReadRunner:
         if len({query.name for query in prefetch}) != len(prefetch):
             raise ValueError("prefetched queries need names of their own")
         first = [_BEGIN, self._clock.set_team(team_id), *self._clock.look(team_id), *prefetch]
-        return await self._database.within(deadline, self._run(team_id, read, first, min_revision, settle, deadline))
+        if one_trip and settle is not None:
+            raise ValueError("an instant is settled before the snapshot that is about it")
+        return await self._database.within(
+            deadline, self._run(team_id, read, first, min_revision, settle, one_trip, deadline)
+        )
 
     async def _run(
         self,
@@ -113,6 +119,7 @@ class ReadRunner:
         first: Sequence[Query],
         min_revision: int,
         settle: Instant | None,
+        one_trip: bool,
         deadline: Deadline,
     ) -> T:
         async def attempt() -> T:
@@ -121,7 +128,7 @@ class ReadRunner:
                 attempt_on(connection),
                 connection.round_trips() as trips,
             ):
-                return await self._attempt(trips, team_id, read, first, min_revision, settle)
+                return await self._attempt(trips, team_id, read, first, min_revision, settle, one_trip)
 
         return await repeat(attempt, self._database, self._retries, deadline)
 
@@ -133,8 +140,10 @@ class ReadRunner:
         first: Sequence[Query],
         min_revision: int,
         settle: Instant | None,
+        one_trip: bool,
     ) -> T:
-        answers = await trips.run(*first)
+        # COMMIT, because a snapshot that is rolled back is a failed one in the server's statistics.
+        answers = await trips.run(*first, *((_COMMIT,) if one_trip else ()))
         reading = self._clock.reading(answers[2], answers[3])
         if settle is not None and not _is_closed(reading, settle):
             await trips.run(_COMMIT)
@@ -142,11 +151,11 @@ class ReadRunner:
             answers = await trips.run(*first)
             reading = self._clock.reading(answers[2], answers[3])
         _require_revision(reading, min_revision)
-        prefetched = {query.name: rows for query, rows in zip(first[4:], answers[4:], strict=True)}
+        prefetched = {query.name: rows for query, rows in zip(first[4:], answers[4 : len(first)], strict=True)}
         result = read(ReadTransaction(trips, team_id, reading, prefetched))
         value: T = await result if inspect.isawaitable(result) else result
-        # COMMIT, because after a ROLLBACK the driver forgets what it has prepared.
-        await trips.run(_COMMIT)
+        if not one_trip:
+            await trips.run(_COMMIT)
         return value
 
 

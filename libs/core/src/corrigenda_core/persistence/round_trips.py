@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -39,12 +39,26 @@ class _Positional:
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+_USES_OF_A_FIRST_PLAN = 8
+"""After so many uses a statement is prepared anew, then after eight times as many, and so on: the server may keep a
+plan that was made while a table was empty, and would choose another one now."""
+
+
+@dataclass(slots=True, kw_only=True)
 class _Prepared:
-    """A statement that the server knows by ``name``; ``row`` makes a row of it once its columns are known."""
+    """A statement that the server knows by ``name``.
+
+    Attributes:
+        name: on this connection.
+        uses_left: before it is prepared anew.
+        uses_max: how many these were in the beginning.
+        row: makes a row of an answer, once its columns are known.
+    """
 
     name: bytes
-    row: list[_RowMaker] = field(default_factory=list)
+    uses_max: int = _USES_OF_A_FIRST_PLAN
+    uses_left: int = _USES_OF_A_FIRST_PLAN
+    row: _RowMaker | None = None
 
 
 _Key: TypeAlias = tuple[bytes, tuple[int, ...]]
@@ -62,11 +76,15 @@ class _Dumped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sent:
-    """What one statement waits for: its own answer, and before it that of what it ``prepares``."""
+    """What one statement waits for: its own answer, and before it those of its preparation.
+
+    ``statement`` is what it is sent as, if it is prepared; ``closes`` and ``prepares`` say what is sent before it.
+    """
 
     key: _Key
     statement: _Prepared | None = None
-    prepares: _Prepared | None = None
+    closes: bool = False
+    prepares: bool = False
 
 
 class Connection(AsyncConnection[DictRow]):
@@ -151,15 +169,23 @@ class RoundTrips:
             self._pgconn.send_query_params(sql, None)
             return _Sent(key=one.key)
         known = self._connection.prepared
-        statement, prepares = known.get(one.key) or coming.get(one.key), None
-        if statement is None and len(known) + len(coming) < self._connection.prepares_max:
-            statement = prepares = coming[one.key] = _Prepared(name=self._connection.next_name())
+        statement = coming.get(one.key) or known.get(one.key)
+        closes = one.key not in coming and statement is not None and statement.uses_left <= 0
+        prepares = closes or (statement is None and len(known) + len(coming) < self._connection.prepares_max)
+        if statement is not None and closes:
+            del known[one.key]
+            self._pgconn.send_close_prepared(statement.name)
+        if prepares:
+            uses = _USES_OF_A_FIRST_PLAN * (1 if statement is None else statement.uses_max)
+            statement = _Prepared(name=self._connection.next_name(), uses_max=uses, uses_left=uses)
+            coming[one.key] = statement
             self._pgconn.send_prepare(statement.name, sql, types)
         if statement is None:
             self._pgconn.send_query_params(sql, one.values, types, one.formats)
         else:
+            statement.uses_left -= 1
             self._pgconn.send_query_prepared(statement.name, one.values, one.formats)
-        return _Sent(key=one.key, statement=statement, prepares=prepares)
+        return _Sent(key=one.key, statement=statement, closes=closes, prepares=prepares)
 
     async def _answers(self) -> list[psycopg.pq.abc.PGresult]:
         """The results of the batch.
@@ -185,10 +211,12 @@ class RoundTrips:
         answers = iter(results)
         for one in sent:
             answer = next(answers, None)
-            if one.prepares is not None and answer is not None and answer.status == ExecStatus.COMMAND_OK:
-                self._connection.prepared[one.key] = one.prepares
+            if one.closes and _is_done(answer):
                 answer = next(answers, None)
-            if answer is None or answer.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
+            if one.prepares and one.statement is not None and _is_done(answer):
+                self._connection.prepared[one.key] = one.statement
+                answer = next(answers, None)
+            if answer is None or not _is_done(answer):
                 break
             rows.append(self._loaded(answer, one.statement))
         if len(rows) < len(sent):
@@ -198,11 +226,16 @@ class RoundTrips:
     def _loaded(self, answer: psycopg.pq.abc.PGresult, statement: _Prepared | None) -> list[DictRow]:
         if answer.ntuples == 0:
             return []
-        made = statement.row if statement is not None else []
-        if not made:
-            made.append(_row_maker(answer, self._transformer.encoding))
+        make = None if statement is None else statement.row
+        make = make or _row_maker(answer, self._transformer.encoding)
+        if statement is not None:
+            statement.row = make
         self._transformer.set_pgresult(answer)
-        return self._transformer.load_rows(0, answer.ntuples, made[0])
+        return self._transformer.load_rows(0, answer.ntuples, make)
+
+
+def _is_done(answer: psycopg.pq.abc.PGresult | None) -> bool:
+    return answer is not None and answer.status in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
 
 
 def _communicated(pgconn: psycopg.pq.abc.PGconn, results: list[psycopg.pq.abc.PGresult]) -> PQGen[None]:

@@ -68,11 +68,39 @@ class ClockReading:
         return replace(self, revision=moment.revision, closed_at=moment.at)
 
 
-class TeamClock:
-    """The statements on the team's clock."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planning:
+    """How the server plans the prepared statements of a transaction, until it ends."""
 
-    def __init__(self, clock: DatabaseClock | None = None) -> None:
+    plan_cache_mode: str
+    seqscan: str
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """What the statements on the clock take."""
+        return {"plan_cache_mode": self.plan_cache_mode, "seqscan": self.seqscan}
+
+
+PLANNED_ONCE = Planning(plan_cache_mode="force_generic_plan", seqscan="off")
+"""By the index that each statement claims. The server's own choice is to plan statements that take a list anew each
+time, for fear of long lists: three milliseconds of a Remember. Scans are off because a plan that was made while a table
+was small is kept while it grows."""
+
+PLANNED_BY_VALUES = Planning(plan_cache_mode="auto", seqscan="on")
+"""By what the server thinks best."""
+
+
+class TeamClock:
+    """The statements on the team's clock.
+
+    Args:
+        clock: replaced only by tests that shift it.
+        reading: how the statements of readers are planned; those of commits are planned once.
+    """
+
+    def __init__(self, clock: DatabaseClock | None = None, *, reading: Planning = PLANNED_BY_VALUES) -> None:
         self._clock = clock or RealClock()
+        self._reading = reading
         self._sql = load_sql("team_clock.sql")
 
     def set_team(self, team_id: TeamId) -> Query:
@@ -96,13 +124,21 @@ class TeamClock:
         ``idle_timeout_milliseconds`` bounds how long a frozen writer may sit on the lock.
         """
         return [
-            self._sql.query("lock_clock", team_id=team_id, idle_timeout=f"{idle_timeout_milliseconds}ms"),
+            self._sql.query(
+                "lock_clock",
+                team_id=team_id,
+                idle_timeout=f"{idle_timeout_milliseconds}ms",
+                **PLANNED_ONCE.parameters,
+            ),
             self._sql.query("read_time", team_id=team_id),
         ]
 
     def look(self, team_id: TeamId) -> list[Query]:
         """The clock row and the time, without a lock, for a reader's snapshot."""
-        return [self._sql.query("read_clock", team_id=team_id), self._sql.query("read_time", team_id=team_id)]
+        return [
+            self._sql.query("read_clock", team_id=team_id, **self._reading.parameters),
+            self._sql.query("read_time", team_id=team_id),
+        ]
 
     def reading(self, clock_rows: list[dict[str, Any]], time_rows: list[dict[str, Any]]) -> ClockReading:
         """What the two statements of `lock` or `look` answered.

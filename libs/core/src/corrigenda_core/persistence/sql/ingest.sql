@@ -29,12 +29,16 @@ WHERE a.team_id = %(team_id)s AND a.alias = ANY(%(forms)s) AND a.active;
 
 -- name: entity_names_for_mentions
 -- purpose: candidates of the mentions, each with the names that the caller may call it by
--- index: entity_names_normal_name_idx
+-- index: entity_names_normal_name_idx, entity_names_pkey
 -- lock: none
 WITH named AS MATERIALIZED (
-    SELECT DISTINCT c.entity_id
+    -- One list, and not "named or known": that would read every name of the team.
+    SELECT c.entity_id
     FROM entity_names AS c
     WHERE c.team_id = %(team_id)s AND c.normal_name = ANY(%(names)s)
+    UNION
+    SELECT k.entity_id
+    FROM unnest(%(known_ids)s::uuid[]) AS k (entity_id)
 ),
 usable AS (
     -- A name is the team's if the entity was created with it, if an administrator gave it, or if two authors did.
@@ -45,8 +49,7 @@ usable AS (
                  AND o.given_by <> n.given_by
            ) AS is_team_name
     FROM entity_names AS n
-    WHERE n.team_id = %(team_id)s
-      AND (n.entity_id = ANY(%(known_ids)s) OR n.entity_id IN (SELECT c.entity_id FROM named AS c))
+    WHERE n.team_id = %(team_id)s AND n.entity_id = ANY(ARRAY(SELECT c.entity_id FROM named AS c))
 )
 SELECT e.entity_id, e.kind, u.normal_name, u.name, u.is_primary, u.is_team_name
 FROM usable AS u
@@ -65,14 +68,19 @@ ORDER BY e.entity_id, u.normal_name, u.given_by;
 
 -- name: entity_contexts_for_mentions
 -- purpose: the identity contexts of the same candidates
--- index: entity_names_normal_name_idx
+-- index: entity_names_normal_name_idx, entity_contexts_pkey
 -- lock: none
+WITH named AS MATERIALIZED (
+    SELECT c.entity_id
+    FROM entity_names AS c
+    WHERE c.team_id = %(team_id)s AND c.normal_name = ANY(%(names)s)
+    UNION
+    SELECT k.entity_id
+    FROM unnest(%(known_ids)s::uuid[]) AS k (entity_id)
+)
 SELECT x.entity_id, x.context_key, x.context_value
 FROM entity_contexts AS x
-WHERE x.team_id = %(team_id)s
-  AND (x.entity_id = ANY(%(known_ids)s)
-       OR x.entity_id IN (SELECT c.entity_id FROM entity_names AS c
-                          WHERE c.team_id = %(team_id)s AND c.normal_name = ANY(%(names)s)))
+WHERE x.team_id = %(team_id)s AND x.entity_id = ANY(ARRAY(SELECT c.entity_id FROM named AS c))
 ORDER BY x.entity_id, x.context_key, x.context_value;
 
 -- name: own_fragments

@@ -1,20 +1,25 @@
 -- The team's clock. Every commit locks its row before anything else (one lock order, so no deadlock inside a team).
 
 -- name: lock_clock
--- purpose: takes the team's turn to commit; also bounds how long a writer that went to sleep may keep it
+-- purpose: takes the team's turn to commit; also bounds how long a writer that went to sleep may keep it, and says how
+--          the statements that follow are planned
 -- index: team_clock_pkey
 -- lock: team_clock row, first in every commit
 SELECT c.revision, c.closed_at, c.ledger_head,
-    set_config('idle_in_transaction_session_timeout', %(idle_timeout)s, true) AS idle_timeout
+    set_config('idle_in_transaction_session_timeout', %(idle_timeout)s, true) AS idle_timeout,
+    set_config('plan_cache_mode', %(plan_cache_mode)s, true) AS plan_cache_mode,
+    set_config('enable_seqscan', %(seqscan)s, true) AS seqscan
 FROM team_clock AS c
 WHERE c.team_id = %(team_id)s
 FOR UPDATE;
 
 -- name: read_clock
--- purpose: the clock as a reader's snapshot has it
+-- purpose: the clock as a reader's snapshot has it; also says how the statements that follow are planned
 -- index: team_clock_pkey
 -- lock: none
-SELECT c.revision, c.closed_at, c.ledger_head
+SELECT c.revision, c.closed_at, c.ledger_head,
+    set_config('plan_cache_mode', %(plan_cache_mode)s, true) AS plan_cache_mode,
+    set_config('enable_seqscan', %(seqscan)s, true) AS seqscan
 FROM team_clock AS c
 WHERE c.team_id = %(team_id)s;
 
