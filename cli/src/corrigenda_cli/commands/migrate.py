@@ -6,17 +6,21 @@ import argparse
 import os
 import sys
 
+from corrigenda_cli.help_text import add_command
+
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the subcommand."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "migrate",
-        help="bring the schema of a database to this version",
+        summary="bring the schema of a database to this version",
         description="Makes extensions and roles where they are missing and permitted, then applies the migrations. "
         "A login role gets the password that CORRIGENDA_PASSWORD_<ROLE> holds (for example "
         "CORRIGENDA_PASSWORD_INGEST); the others keep theirs.",
+        examples=["corrigenda migrate --database-url postgresql://owner@localhost/corrigenda"],
     )
     parser.add_argument(
         "--database-url",

@@ -11,6 +11,8 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corrigenda_cli.help_text import add_command
+
 if TYPE_CHECKING:
     from corrigenda_core.config import EmbedderSettings
     from corrigenda_core.persistence.space_store import SpaceStore
@@ -24,13 +26,18 @@ EXIT_DONE, EXIT_LEFT, EXIT_USAGE = 0, 1, 2
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the subcommand."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "reindex",
-        help="embed anew what another model embedded",
+        summary="embed anew what another model embedded",
         description="Gives every search document a vector of the embedder that the settings name (CORRIGENDA_EMBEDDER "
         "and what belongs to it, as the indexer has them), document by document: the old vectors serve until then, and "
         "the command may be stopped and repeated. Texts that could not be embedded before are tried again. Exit status "
         "0: all done; 1: some are left; 2: it could not begin.",
+        examples=[
+            "corrigenda reindex --directory .corrigenda",
+            "corrigenda reindex --team 0192f0c4-6f6e-7c52-8f06-f852339d0772 --json",
+        ],
     )
     parser.add_argument(
         "--team", action="append", type=_team_id, metavar="ID", help="one team, repeatable (default: all)"

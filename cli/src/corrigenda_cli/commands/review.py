@@ -15,6 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corrigenda_cli.exit_statuses import ExitStatus
+from corrigenda_cli.help_text import add_command
+from corrigenda_cli.reviewing import add_reviewing_parsers
+
 if TYPE_CHECKING:
     import psycopg
     from corrigenda_core.domain.snapshots import CaseDecision
@@ -23,33 +27,46 @@ if TYPE_CHECKING:
 
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 ROLE = "corrigenda_auditor"
-EXIT_SAME, EXIT_DIFFERENT, EXIT_CANNOT_TELL = 0, 1, 2
+EXIT_SAME, EXIT_DIFFERENT, EXIT_CANNOT_TELL = ExitStatus.DONE, ExitStatus.FAILED, ExitStatus.USAGE
 DIFFERENCES_SHOWN = 20
+_TEAM = "0192f0c4-6f6e-7c52-8f06-f852339d0772"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds `review replay` and `review preview`."""
-    parser = subparsers.add_parser("review", help="replay past decisions on conflicts, or preview other settings")
-    actions = parser.add_subparsers(metavar="action", required=True)
+    actions = add_command(
+        subparsers,
+        "review",
+        summary="have conflicts reviewed, replay past decisions, or preview other settings",
+        examples=["corrigenda review now --wait 20", "corrigenda review runs"],
+    ).add_subparsers(metavar="action", required=True)
+    add_reviewing_parsers(actions)
 
-    replay = actions.add_parser(
+    replay = add_command(
+        actions,
         "replay",
-        help="decide every stored look again and compare",
+        summary="decide every stored look again and compare",
         description="Decides every look of a team again, from the snapshot that was kept with it, and compares with "
         "what was decided then, byte by byte. Exit status 0: all are the same; 1: one differs; 2: it could not be "
         "looked at. --emit writes the stored snapshots or decisions as lines instead: what `corrigenda policy "
         "evaluate` answers to the ones are the others.",
+        examples=[
+            f"corrigenda review replay --team {_TEAM} --directory .corrigenda",
+            f"corrigenda review replay --team {_TEAM} --emit snapshots",
+        ],
     )
     _add_source(replay)
     replay.add_argument("--emit", choices=["snapshots", "decisions"], help="write what is stored, a line for each look")
     replay.set_defaults(run=run_replay)
 
-    preview = actions.add_parser(
+    preview = add_command(
+        actions,
         "preview",
-        help="what would be decided on live conflicts under another setting",
+        summary="show what would be decided on live conflicts under another setting",
         description="Decides every live conflict of a team twice: as it is, and with what is given here. Nothing is "
         "stored. A deadline of an open conflict is never moved: --review-period-days shows what another period would "
         "have brought.",
+        examples=[f"corrigenda review preview --team {_TEAM} --review-period-days 3"],
     )
     _add_source(preview)
     preview.add_argument("--review-period-days", type=int, metavar="N", help="count deadlines anew: 1..30 days")

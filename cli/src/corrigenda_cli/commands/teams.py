@@ -8,18 +8,31 @@ import os
 import sys
 from datetime import datetime
 
+from corrigenda_cli.help_text import add_command
+from corrigenda_cli.keeping_team import add_team_parsers
+
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 PEPPER_VARIABLE = "CORRIGENDA_KEY_PEPPER"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the subcommand."""
-    teams = subparsers.add_parser("teams", help="make teams").add_subparsers(metavar="action", required=True)
-    parser = teams.add_parser(
+    teams = add_command(
+        subparsers,
+        "teams",
+        summary="make teams, and keep the settings of one",
+        examples=["corrigenda teams create platform", "corrigenda teams show"],
+    ).add_subparsers(metavar="action", required=True)
+    parser = add_command(
+        teams,
         "create",
-        help="make a team and its first administrator",
+        summary="make a team and its first administrator",
         description="Makes a team, a profile in it, and a key of that profile that may do everything. The key is shown "
         f"once. Needs {PEPPER_VARIABLE}, as the services have it.",
+        examples=[
+            "corrigenda teams create platform --admin root",
+            "corrigenda teams create archive --drive-from 2020-01-01T00:00:00Z --json",
+        ],
     )
     parser.add_argument("name", help="the name of the team")
     parser.add_argument("--admin", default="admin", metavar="NAME", help="the name of the first profile")
@@ -36,6 +49,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help=f"URL of the role corrigenda_migrator (default: {URL_VARIABLE})",
     )
     parser.set_defaults(run=run)
+    add_team_parsers(teams)
 
 
 def _instant(text: str) -> datetime:

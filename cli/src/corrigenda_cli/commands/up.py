@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corrigenda_cli.help_text import add_command
+
 if TYPE_CHECKING:
     from corrigenda_cli.stack import Stack
 
@@ -22,12 +24,14 @@ PROFILES = ("ada", "ben", "cleo")
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the subcommand."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "up",
-        help="run the whole stack until Ctrl-C",
+        summary="run the whole stack until Ctrl-C",
         description=f"Starts PostgreSQL (embedded, or the server that {URL_VARIABLE} names), brings the schema up to "
         "date, starts the services, their workers and the gateway for agents, and makes a demonstration team with "
         "three keys at the first start. Stops everything on Ctrl-C.",
+        examples=["corrigenda up", "corrigenda up --free-ports --json"],
     )
     parser.add_argument(
         "--directory",

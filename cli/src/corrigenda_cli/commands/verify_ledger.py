@@ -11,6 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corrigenda_cli.help_text import add_command
+
 if TYPE_CHECKING:
     import psycopg
     from corrigenda_core.persistence.ledger_verification import LedgerReport
@@ -22,11 +24,16 @@ EXIT_VERIFIED, EXIT_NOT_VERIFIED, EXIT_CANNOT_TELL = 0, 1, 2
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the subcommand."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "verify-ledger",
-        help="prove that history was not edited",
+        summary="prove that history was not edited",
         description="Recomputes the hash chain of one team or of all from the tables. Exit status 0: all verified; "
         "1: something does not fit, or there is no team; 2: it could not be looked at.",
+        examples=[
+            "corrigenda verify-ledger --directory .corrigenda",
+            "corrigenda verify-ledger --team 0192f0c4-6f6e-7c52-8f06-f852339d0772 --json",
+        ],
     )
     parser.add_argument("--team", type=_team_id, metavar="ID", help="one team (default: all)")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
