@@ -1,11 +1,16 @@
 """The commands for people, run against the session's stack: remembering, looking, recalling, conflicts."""
 
+import asyncio
 import json
+import os
+import signal
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from corrigenda_cli.stack import Stack
 
 pytestmark = pytest.mark.database
 
@@ -58,7 +63,6 @@ async def test_refusals_end_with_their_status_and_say_what_to_do(corrigenda: Run
         (("conflicts", "show", unknown), 3, "RESOURCE_NOT_FOUND"),
         (("conflicts", "list", "--entity", "nobody"), 2, "no entity is called"),
         (("remember", "a" * 65_537), 3, "offered 65537, allowed 65536"),
-        (("recall", "x", "--zone", "No/Where"), 2, "no time zone"),
         (("keys", "list"), 5, "SCOPE_MISSING"),
         (("recall", "x", "--recall", "127.0.0.1:1", "--timeout", "5"), 4, "corrigenda up"),
     ):
@@ -223,3 +227,23 @@ async def test_a_team_is_kept_by_commands(corrigenda: Run, new_team: NewTeam) ->
     status, out, _ = await corrigenda(admin, "changes", "--json")
     revisions = [change["revision"] for line in out.splitlines() for change in json.loads(line)["changes"]]
     assert revisions == list(range(1, len(revisions) + 1))
+
+
+async def test_who_watches_is_told_and_leaves_by_ctrl_c(stack: Stack, new_team: NewTeam, deploys_from: Any) -> None:
+    team = await new_team(profiles=("A", "B"))
+    await team["A"].ingest.Remember(deploys_from("production deploys from main", "main"))
+    addresses = {f"CORRIGENDA_{name.upper()}_ADDRESS": stack.address(name) for name in ("ingest", "conflict", "recall")}
+    watching = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "corrigenda_cli", "conflicts", "watch"),
+        env={**os.environ, **addresses, "CORRIGENDA_KEY": team.keys["A"]},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert watching.stdout is not None
+    placed = await team["B"].ingest.Remember(deploys_from("production deploys from release", "release"))
+    conflict_id = placed.placement.relationships[0].conflict.conflict_id
+    told = await asyncio.wait_for(watching.stdout.readline(), timeout=30)
+    assert f"conflict {conflict_id} · opened" in told.decode()
+    watching.send_signal(signal.SIGINT)
+    _, errors = await asyncio.wait_for(watching.communicate(), timeout=30)
+    assert (watching.returncode, errors) == (130, b"")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import pkgutil
 import sys
@@ -38,6 +39,10 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one subcommand and returns its exit status, one of `ExitStatus`."""
     given = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A locale without a character shows its number; it ends no command.
+            stream.reconfigure(errors="backslashreplace")
     options = parser_for(given).parse_args(given)
     try:
         status: int = options.run(options)

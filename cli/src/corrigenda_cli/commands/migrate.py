@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 
+from corrigenda_cli.exit_statuses import ExitStatus
 from corrigenda_cli.help_text import add_command
 
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
@@ -38,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
 
     if not options.database_url:
         print(f"set {URL_VARIABLE} or give --database-url", file=sys.stderr)
-        return 2
+        return ExitStatus.USAGE
     prefix = "CORRIGENDA_PASSWORD_"
     passwords = {
         f"corrigenda_{name.removeprefix(prefix).lower()}": value
@@ -49,6 +50,6 @@ def run(options: argparse.Namespace) -> int:
         migrate(options.database_url, role_passwords=passwords)
     except (MigrationRefused, RolesRefused, psycopg.OperationalError) as problem:
         print(f"not migrated: {str(problem).strip()}", file=sys.stderr)
-        return 1
+        return ExitStatus.FAILED
     print("the schema is up to date")
-    return 0
+    return ExitStatus.DONE

@@ -62,12 +62,12 @@ def run_show(options: argparse.Namespace) -> int:
     names = shipped_names()
     if options.name is None:
         print("\n".join(names))
-        return 0
+        return ExitStatus.DONE
     if options.name not in names:
         print(f"there is no vocabulary {options.name}; there are {', '.join(names)}", file=sys.stderr)
-        return 2
+        return ExitStatus.USAGE
     print(vocabulary_text(options.name), end="")
-    return 0
+    return ExitStatus.DONE
 
 
 def run_load(options: argparse.Namespace) -> int:
@@ -78,7 +78,7 @@ def run_load(options: argparse.Namespace) -> int:
         vocabulary = parse_vocabulary(vocabulary_text(options.vocabulary))
     except VocabularyError as problem:
         print(f"no vocabulary: {problem}", file=sys.stderr)
-        return 2
+        return ExitStatus.USAGE
     return called(options, lambda client: _loaded(options, client, vocabulary))
 
 

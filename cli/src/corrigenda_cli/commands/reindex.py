@@ -11,6 +11,7 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corrigenda_cli.exit_statuses import ExitStatus
 from corrigenda_cli.help_text import add_command
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 ROLE = "corrigenda_indexer"
 TEAMS_PER_LOOK = 1000
-EXIT_DONE, EXIT_LEFT, EXIT_USAGE = 0, 1, 2
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -105,7 +105,7 @@ async def _reindexed(options: argparse.Namespace, url: str, settings: EmbedderSe
         print(json.dumps(done))
     else:
         print(f"{len(done['teams'])} teams are in {done['space']}" + (f", {left} documents are left" if left else ""))
-    return EXIT_LEFT if left else EXIT_DONE
+    return ExitStatus.FAILED if left else ExitStatus.DONE
 
 
 async def _respaced(options: argparse.Namespace, store: SpaceStore, embedder: Embedder) -> dict[str, Any]:
@@ -149,4 +149,4 @@ def _team_id(text: str) -> str:
 
 def _cannot(reason: str) -> int:
     print(f"corrigenda reindex: {reason}", file=sys.stderr)
-    return EXIT_USAGE
+    return ExitStatus.USAGE

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 ROLE = "corrigenda_auditor"
-EXIT_SAME, EXIT_DIFFERENT, EXIT_CANNOT_TELL = ExitStatus.DONE, ExitStatus.FAILED, ExitStatus.USAGE
 DIFFERENCES_SHOWN = 20
 _TEAM = "0192f0c4-6f6e-7c52-8f06-f852339d0772"
 
@@ -116,7 +115,7 @@ def _emit(looks: Iterable[StoredEvaluation], what: str) -> int:
         else:
             line = encode_stored_decision(look.decision)
         sys.stdout.write(line + "\n")
-    return EXIT_SAME
+    return ExitStatus.DONE
 
 
 def _replay(looks: Iterable[StoredEvaluation], *, as_json: bool) -> int:
@@ -143,7 +142,7 @@ def _replay(looks: Iterable[StoredEvaluation], *, as_json: bool) -> int:
         print(f"{count} looks replayed: {count - differing} the same, {differing} different")
         for one in shown:
             print(f"  conflict {one['conflict_id']} at revision {one['revision']}: {one['stored']}")
-    return EXIT_DIFFERENT if differing else EXIT_SAME
+    return ExitStatus.FAILED if differing else ExitStatus.DONE
 
 
 def run_preview(options: argparse.Namespace) -> int:
@@ -171,7 +170,7 @@ def run_preview(options: argparse.Namespace) -> int:
             print(f"{len(rows)} live conflicts: {len(changed)} would be decided otherwise")
             for row in listed:
                 print(f"  {row['conflict_id']} ({row['status']}): {_words(row['now'])} -> {_words(row['previewed'])}")
-        return EXIT_SAME
+        return ExitStatus.DONE
 
     return _in_snapshot(options, preview)
 
@@ -246,4 +245,4 @@ def _instant(text: str) -> datetime:
 
 def _cannot_tell(reason: str) -> int:
     print(f"corrigenda review: {reason}", file=sys.stderr)
-    return EXIT_CANNOT_TELL
+    return ExitStatus.USAGE

@@ -8,6 +8,7 @@ import os
 import sys
 from datetime import datetime
 
+from corrigenda_cli.exit_statuses import ExitStatus
 from corrigenda_cli.help_text import add_command
 from corrigenda_cli.keeping_team import add_team_parsers
 
@@ -74,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     pepper = os.environ.get(PEPPER_VARIABLE, "")
     if not options.database_url or not pepper:
         print(f"set {URL_VARIABLE} (or give --database-url) and {PEPPER_VARIABLE}", file=sys.stderr)
-        return 2
+        return ExitStatus.USAGE
     try:
         with psycopg.connect(options.database_url, autocommit=True) as connection:
             team = create_team(
@@ -88,9 +89,9 @@ def run(options: argparse.Namespace) -> int:
             )
     except psycopg.Error as problem:
         print(f"no team was made: {str(problem).strip()}", file=sys.stderr)
-        return 1
+        return ExitStatus.FAILED
     if options.json:
         print(json.dumps({"team_id": team.team_id, "profile_id": team.profile_id, "key": team.key}))
     else:
         print(f"team     {team.team_id}\nprofile  {team.profile_id}\nkey      {team.key}   (shown once)")
-    return 0
+    return ExitStatus.DONE

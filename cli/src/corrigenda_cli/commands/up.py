@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corrigenda_cli.exit_statuses import ExitStatus
 from corrigenda_cli.help_text import add_command
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ async def _up(options: argparse.Namespace) -> int:
             return await _until_stopped(stack, stop)
     except (ChildFailedError, EmbeddedPostgresError) as problem:
         print(f"the stack did not start: {problem}", file=sys.stderr)
-        return 1
+        return ExitStatus.FAILED
 
 
 async def _until_stopped(stack: Stack, stop: asyncio.Event) -> int:
@@ -83,11 +84,11 @@ async def _until_stopped(stack: Stack, stop: asyncio.Event) -> int:
     await asyncio.wait({stopping, ending}, return_when=asyncio.FIRST_COMPLETED)
     if stop.is_set():
         ending.cancel()
-        return 0
+        return ExitStatus.DONE
     stopping.cancel()
     child = ending.result()
     print(f"{child.name} ended with status {child.return_code}; its log ends:\n{child.log_tail()}", file=sys.stderr)
-    return 1
+    return ExitStatus.FAILED
 
 
 def _demonstration_keys(stack: Stack) -> dict[str, str]:

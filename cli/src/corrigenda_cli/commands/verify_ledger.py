@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corrigenda_cli.exit_statuses import ExitStatus
 from corrigenda_cli.help_text import add_command
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 ROLE = "corrigenda_auditor"
-EXIT_VERIFIED, EXIT_NOT_VERIFIED, EXIT_CANNOT_TELL = 0, 1, 2
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         return _cannot_tell(str(problem).strip())
     is_verified = bool(reports) and all(report.is_verified for report in reports)
     print(_as_json(reports, is_verified) if options.json else _as_text(reports))
-    return EXIT_VERIFIED if is_verified else EXIT_NOT_VERIFIED
+    return ExitStatus.DONE if is_verified else ExitStatus.FAILED
 
 
 def _verify(connection: psycopg.Connection[tuple[object, ...]], team: str | None) -> list[LedgerReport]:
@@ -126,4 +126,4 @@ def _team_id(text: str) -> str:
 
 def _cannot_tell(reason: str) -> int:
     print(f"corrigenda verify-ledger: {reason}", file=sys.stderr)
-    return EXIT_CANNOT_TELL
+    return ExitStatus.USAGE
