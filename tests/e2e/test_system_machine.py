@@ -21,6 +21,7 @@ NewTeam = Callable[..., Awaitable[Any]]
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 
+@pytest.mark.promise("Q6", "time.past-view", "time.both-axes")
 async def test_the_system_does_what_the_model_says_under_random_commands(new_team: NewTeam) -> None:
     loop = asyncio.get_running_loop()
 
