@@ -53,6 +53,12 @@ def test_colour_is_for_terminals_and_for_those_who_ask(
     assert "open" in target.getvalue()
 
 
+def test_a_text_is_never_read_as_markup() -> None:
+    target = io.StringIO()
+    console(options(), target).print("[red]a[/red] :smile: 1.5")
+    assert target.getvalue() == "[red]a[/red] :smile: 1.5\n"
+
+
 def test_a_pipe_is_wide_and_a_terminal_is_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     assert console(options(), io.StringIO()).width == PIPE_WIDTH

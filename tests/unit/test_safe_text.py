@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 from corrigenda.recall.v1 import recall_service_pb2
-from corrigenda_cli.rendering.safe_text import json_text, neutral, neutralised, one_line
+from corrigenda_cli.rendering.safe_text import json_text, neutral, neutral_line, neutralised, one_line
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,6 +70,10 @@ def test_a_message_is_gone_over_in_every_text_and_is_itself_left_alone() -> None
     assert answer.evidence[0].content == "x\x1by"
     # What was not set does not come to be set by being looked at.
     assert not shown.relationship.HasField("object")
+
+
+def test_a_line_of_a_layout_stays_one_line() -> None:
+    assert neutral_line("id  label\n00000000  live\tx\x1b") == "id  label␊00000000  live␉x␛"
 
 
 def test_one_line_has_no_line_end() -> None:

@@ -22,6 +22,8 @@ _STUBS = {
     "RecallService": "recall",
 }
 PAGE_SIZE_MAX = 200
+PAUSE_SECONDS = 0.5
+"""Between a stream that has ended and the next one: a server that ends each at once is not asked without a pause."""
 
 
 def add_paging_options(parser: argparse.ArgumentParser) -> None:

@@ -191,12 +191,12 @@ def _tell(options: argparse.Namespace, told: object, lines: Iterable[str]) -> No
 
 def printed(options: argparse.Namespace, message: Message, lines: Iterable[str]) -> int:
     """Prints an answer, as JSON or in lines, and returns the exit status of what is done."""
-    from corrigenda_cli.rendering.safe_text import neutral
+    from corrigenda_cli.rendering.safe_text import neutral_line
 
     if options.json:
         print_json(message)
     else:
-        print("\n".join(map(neutral, lines)), flush=True)
+        print("\n".join(map(neutral_line, lines)), flush=True)
     return ExitStatus.DONE
 
 

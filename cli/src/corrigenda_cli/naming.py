@@ -23,6 +23,8 @@ async def entity_id_of(client: Client, given: str) -> str:
     """
     if _is_id(given):
         return given
+    from corrigenda_cli.rendering.safe_text import one_line
+
     found = await _called_so(client, given, "")
     kind, colon, name = given.partition(":")
     if not found and colon:
@@ -30,8 +32,10 @@ async def entity_id_of(client: Client, given: str) -> str:
     if len(found) == 1:
         return found[0][0]
     if not found:
-        raise InputError(f"no entity is called {given!r}; `corrigenda entities` finds parts of names")
-    listed = "".join(f"\n  {entity_id}  {kind}:{name}" for entity_id, kind, name in found[:_CANDIDATES_SHOWN])
+        raise InputError(f"no entity is called {given!r}; `corrigenda entities list` finds parts of names")
+    listed = "".join(
+        f"\n  {entity_id}  {one_line(f'{kind}:{name}')}" for entity_id, kind, name in found[:_CANDIDATES_SHOWN]
+    )
     raise InputError(f"{len(found)} entities are called {given!r}; name one by its id:{listed}")
 
 

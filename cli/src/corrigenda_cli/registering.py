@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from corrigenda_cli.asking import add_paging_options, ask, ask_pages, listen, page_lines, said
-from corrigenda_cli.calling import add_idempotency_option, printed, runs
+from corrigenda_cli.calling import TIMEOUT_SECONDS_MAX, add_idempotency_option, printed, runs
 from corrigenda_cli.exit_statuses import ExitStatus
 from corrigenda_cli.help_text import add_command
 from corrigenda_cli.reading.submissions import VALUE_TYPES
@@ -74,6 +74,7 @@ def add_registry_parsers(actions: argparse._SubParsersAction[argparse.ArgumentPa
     scan.add_argument("--slots-per-commit", type=int, metavar="N", help="1..100 (20)")
     add_idempotency_option(scan)
     runs(scan, _scan)
+    scan.set_defaults(timeout=TIMEOUT_SECONDS_MAX)
 
 
 async def _list(options: argparse.Namespace, client: Client) -> int:

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from corrigenda_cli.asking import add_min_revision_option, add_paging_options, ask, ask_in_view, ask_pages, said
-from corrigenda_cli.calling import add_idempotency_option, runs
+from corrigenda_cli.calling import TIMEOUT_SECONDS_MAX, add_idempotency_option, runs
 from corrigenda_cli.help_text import add_command
 from corrigenda_cli.output import shown
 
@@ -22,11 +22,13 @@ def add_reviewing_parsers(actions: argparse._SubParsersAction[argparse.ArgumentP
         summary="queue a look at every live conflict for the reviewer",
         description="The reviewer process applies the same thresholds and deadlines as in its nightly run. Repeated "
         "with its --idempotency-key, it shows the same run as it is by then.",
-        examples=["corrigenda review now --wait 20", "corrigenda review now --wait 150 --timeout 180 --json"],
+        examples=["corrigenda review now --wait 20", "corrigenda review now --wait 150 --json"],
     )
     now.add_argument("--wait", type=int, metavar="SECONDS", help="for the end of the run, 0..150 (0)")
     add_idempotency_option(now)
     runs(now, _now)
+    # The services wait no longer than their caller does.
+    now.set_defaults(timeout=TIMEOUT_SECONDS_MAX)
     listing = add_command(
         actions,
         "runs",

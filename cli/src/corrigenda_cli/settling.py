@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from corrigenda_cli.asking import ask, ask_in_view, listen, said, view_of
-from corrigenda_cli.calling import InputError, add_idempotency_option, runs
+from corrigenda_cli.calling import TIMEOUT_SECONDS_MAX, InputError, add_idempotency_option, runs
 from corrigenda_cli.finding import item_of
 from corrigenda_cli.help_text import add_command
 from corrigenda_cli.output import shown
@@ -46,6 +46,8 @@ def add_settling_parsers(actions: argparse._SubParsersAction[argparse.ArgumentPa
     auto.add_argument("--quiet-period-seconds", type=int, metavar="N", help="until it is asked again (86400)")
     add_idempotency_option(auto)
     runs(auto, _auto)
+    # A judge may be slow, and the run ends with its call.
+    auto.set_defaults(timeout=TIMEOUT_SECONDS_MAX)
 
 
 def _add_resolve(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

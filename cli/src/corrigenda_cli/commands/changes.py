@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 from typing import TYPE_CHECKING
 
-from corrigenda_cli.asking import add_known_options, add_min_revision_option, known_of, listen, said, view_of
+from corrigenda_cli.asking import (
+    PAUSE_SECONDS,
+    add_known_options,
+    add_min_revision_option,
+    known_of,
+    listen,
+    said,
+    view_of,
+)
 from corrigenda_cli.calling import runs
 from corrigenda_cli.exit_statuses import ExitStatus
 from corrigenda_cli.help_text import add_command
@@ -50,3 +59,4 @@ async def _changes(options: argparse.Namespace, client: Client) -> int:
                 shown(options, answer, draw_revisions, view)
         if not options.follow:
             return ExitStatus.DONE
+        await asyncio.sleep(PAUSE_SECONDS)

@@ -7,6 +7,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from corrigenda_cli.asking import (
+    PAUSE_SECONDS,
     add_known_options,
     add_min_revision_option,
     add_paging_options,
@@ -211,3 +212,4 @@ async def _watch(options: argparse.Namespace, client: Client) -> int:
                 status = shown(options, answer, draw_conflict_changes, view)
         if options.until_now:
             return status
+        await asyncio.sleep(PAUSE_SECONDS)

@@ -32,6 +32,13 @@ def neutral(text: str) -> str:
     return "".join(map(_neutral_character, text))
 
 
+def neutral_line(text: str) -> str:
+    """The text as one line of a layout of ours, whose spaces stay: a line end or a tab in it is not ours."""
+    return neutral(text).translate(
+        {ord("\n"): "\N{SYMBOL FOR LINE FEED}", ord("\t"): "\N{SYMBOL FOR HORIZONTAL TABULATION}"}
+    )
+
+
 def one_line(text: str) -> str:
     """The text on one line, white space collapsed."""
     return " ".join(neutral(text).split())
