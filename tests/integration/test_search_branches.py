@@ -149,8 +149,8 @@ def find(sample: SampleTeam, branch: str, *, limit: int, words: str = "main", kn
 @pytest.mark.rule("R9.1")
 @pytest.mark.parametrize("is_large", [False, True], ids=["small", "large"])
 @pytest.mark.parametrize("branch", BRANCHES)
-def test_hundreds_of_stale_rows_starve_no_branch(sample: SampleTeam, branch: str, is_large: bool) -> None:
-    """P3: all of them are better hits, and more than any branch hands over; each branch still finds what holds."""
+def test_p3_hundreds_of_stale_rows_starve_no_branch(sample: SampleTeam, branch: str, is_large: bool) -> None:
+    """All of them are better hits, and more than any branch hands over; each branch still finds what holds."""
     if is_large:
         sample.connection.execute(MAKE_LARGE)
     drafts = Drafts(sample)
