@@ -11,6 +11,7 @@ depends_on = None
 TABLES = ("search_documents", "search_refresh_intents")
 # What the searches read besides, to tell what is eligible.
 SEARCHED = (
+    "entity_names",
     "supports",
     "support_decisions",
     "carriages",
@@ -36,6 +37,7 @@ def downgrade() -> None:
         "corrigenda_search",
         "search_text(text[], timestamptz, timestamptz, integer)",
         "search_near(halfvec, text, timestamptz, timestamptz, integer)",
+        "search_names(text, uuid, timestamptz)",
     )
     drop_functions_of(
         op,

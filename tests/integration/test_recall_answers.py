@@ -92,8 +92,10 @@ async def register(team: Any, key: str, **definition: Any) -> None:
 
 
 @pytest.mark.rule("R9.1", "R8.2")
-async def test_what_has_ended_is_not_recalled_unless_it_is_asked_for(new_team: NewTeam, deploys_from: Request) -> None:
-    """P2, P4: by default only what holds now; an ended fact by asking for the time when it held."""
+async def test_p2_p4_what_has_ended_is_not_recalled_unless_it_is_asked_for(
+    new_team: NewTeam, deploys_from: Request
+) -> None:
+    """By default only what holds now; an ended fact by asking for the time when it held."""
     team = await new_team()
     for name, since in (("main", "1 January 2020"), ("release", "1 March 2021"), ("hotfix", "1 May 2022")):
         text = f"since {since} production deploys from {name}"
@@ -107,8 +109,8 @@ async def test_what_has_ended_is_not_recalled_unless_it_is_asked_for(new_team: N
 
 
 @pytest.mark.rule("R9.1")
-async def test_what_has_ended_takes_no_place_of_what_holds(new_team: NewTeam, deploys_from: Request) -> None:
-    """P3: more ended episodes, all of them better matches, than any branch hands over."""
+async def test_p3_what_has_ended_takes_no_place_of_what_holds(new_team: NewTeam, deploys_from: Request) -> None:
+    """More ended episodes, all of them better matches, than any branch hands over."""
     team = await new_team()
     ended = 60
     for number in range(ended):
@@ -203,8 +205,8 @@ async def test_opposite_polarities_of_two_owners_are_a_case_about_one_object(
 
 
 @pytest.mark.rule("R11.2")
-async def test_no_branch_finds_anything_of_another_team(new_team: NewTeam, deploys_from: Request) -> None:
-    """P39, P40, P41: two teams that say the same things of entities with the same names."""
+async def test_p39_p40_p41_no_branch_finds_anything_of_another_team(new_team: NewTeam, deploys_from: Request) -> None:
+    """Two teams that say the same things of entities with the same names."""
     teams = [await new_team(), await new_team()]
     for number, team in enumerate(teams):
         for name in "AB":
@@ -239,8 +241,8 @@ WORDS = ["café", "résumé", "naïve", "Zürich", "Łódź", "한국어", "が�
 
 
 @pytest.mark.rule("R9.1", "R3.10")
-async def test_equivalent_spellings_find_each_other(new_team: NewTeam, deploys_from: Request) -> None:
-    """P57, P58: ten words written composed or decomposed, each asked for in the other way."""
+async def test_p57_p58_equivalent_spellings_find_each_other(new_team: NewTeam, deploys_from: Request) -> None:
+    """Ten words written composed or decomposed, each asked for in the other way."""
     team = await new_team()
     await register(team, "serves", current_cardinality=predicate_pb2.CARDINALITY_MANY)
     for number, word in enumerate(WORDS):

@@ -222,6 +222,9 @@ SELECT_COLUMNS = {
     ("corrigenda_eraser", "transitions"): "closing_object_key team_id transition_id",
     ("corrigenda_eraser", "verification_events"): "reason team_id verification_id",
     ("corrigenda_eraser", "text_bands"): "fragment_id team_id",
+    ("corrigenda_search", "entity_names"): (
+        "entity_id given_by is_confirmed is_primary normal_name recorded_at team_id"
+    ),
     ("corrigenda_search", "carriages"): "recorded_at relationship_id revision statement_id team_id",
     ("corrigenda_search", "case_members"): "conflict_id position_id relationship_id team_id",
     ("corrigenda_search", "case_members_history"): (
@@ -252,6 +255,7 @@ EXECUTE = {
     "review_gauges": {"corrigenda_reviewer"},
     "stale_teams": {"corrigenda_indexer"},
     "sample_document": {"corrigenda_indexer", "corrigenda_recall"},
+    "search_names": {"corrigenda_recall"},
     "search_near": {"corrigenda_recall"},
     "search_text": {"corrigenda_recall"},
     "is_large_team": {"corrigenda_search"},
@@ -323,6 +327,7 @@ def test_definer_functions_are_the_listed_ones_and_choose_their_names_themselves
         "sample_document": "corrigenda_definer",
         "stale_teams": "corrigenda_definer",
         "teams_in_other_spaces": "corrigenda_definer",
+        "search_names": "corrigenda_search",
         "search_near": "corrigenda_search",
         "search_text": "corrigenda_search",
         "erase_texts": "corrigenda_eraser",

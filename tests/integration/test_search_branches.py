@@ -149,8 +149,8 @@ def find(sample: SampleTeam, branch: str, *, limit: int, words: str = "main", kn
 @pytest.mark.rule("R9.1")
 @pytest.mark.parametrize("is_large", [False, True], ids=["small", "large"])
 @pytest.mark.parametrize("branch", BRANCHES)
-def test_hundreds_of_stale_rows_starve_no_branch(sample: SampleTeam, branch: str, is_large: bool) -> None:
-    """P3: all of them are better hits, and more than any branch hands over; each branch still finds what holds."""
+def test_p3_hundreds_of_stale_rows_starve_no_branch(sample: SampleTeam, branch: str, is_large: bool) -> None:
+    """All of them are better hits, and more than any branch hands over; each branch still finds what holds."""
     if is_large:
         sample.connection.execute(MAKE_LARGE)
     drafts = Drafts(sample)
@@ -256,3 +256,98 @@ def test_a_large_team_finds_what_a_small_one_does(written: SampleTeam, seed: int
         assert set(large) == set(small)
         for limit in (1, 5, 20):
             assert find(sample, "lexical", words=asked, limit=limit) == large[:limit]
+
+
+# --- names
+
+
+def add_names(sample: SampleTeam, names: Sequence[str]) -> list[UUID]:
+    """Entities that the team knows by these names."""
+    connection = sample.connection
+    connection.execute("DROP TABLE IF EXISTS named")
+    connection.execute(
+        "CREATE TEMPORARY TABLE named ON COMMIT DROP AS"
+        " SELECT gen_random_uuid() AS entity, d.* FROM unnest(%s::text[]) WITH ORDINALITY AS d (name, n)",
+        [list(names)],
+    )
+    for copy in (
+        "INSERT INTO entities SELECT (jsonb_populate_record(e, jsonb_build_object('entity_id', d.entity))).*"
+        " FROM entities AS e, named AS d WHERE e.team_id = %(team)s AND e.entity_id = %(subject)s",
+        "INSERT INTO entity_names SELECT (jsonb_populate_record(e, jsonb_build_object('entity_id', d.entity,"
+        " 'name', d.name, 'normal_name', d.name))).*"
+        " FROM entity_names AS e, named AS d WHERE e.team_id = %(team)s AND e.entity_id = %(subject)s",
+    ):
+        connection.execute(copy.encode(), {"team": sample.team_id, "subject": sample.subject_id})
+    return [row[0] for row in connection.execute("SELECT entity FROM named ORDER BY n").fetchall()]  # type: ignore[misc]
+
+
+def find_names(sample: SampleTeam, text: str, *, team_id: UUID | None = None) -> dict[UUID, int]:
+    """The entities that the recall role finds by a part of a name, and how well each fits."""
+    with sample.connection.transaction(force_rollback=True):
+        set_team(sample.connection, team_id or sample.team_id)
+        sample.connection.execute("SET LOCAL ROLE corrigenda_recall")
+        rows = sample.connection.execute(
+            "SELECT entity_id, place FROM search_names(%s, %s, %s)", [text, sample.owner_a, FAR]
+        ).fetchall()
+    return dict(rows)  # type: ignore[arg-type]
+
+
+NAMES = [
+    "blue harbour",
+    "harbour",
+    "old harbour",
+    "sharbourne",
+    "100% sure",
+    "snake_case",
+    "a\\b",
+    "港町",
+    "ab",
+    "ba b",
+]
+
+
+@pytest.mark.rule("R11.2")
+def test_a_part_of_a_name_finds_it_with_and_without_the_index(sample: SampleTeam) -> None:
+    """Whatever stands in a name is text: no part of it is a pattern."""
+    made = dict(zip(NAMES, add_names(sample, NAMES), strict=True))
+    expected = {"harbour": 0, "blue harbour": 2, "old harbour": 2, "sharbourne": 3}
+    assert find_names(sample, "harbour") == {made[name]: place for name, place in expected.items()}
+    for text, found in (
+        ("harbourn", ["sharbourne"]),
+        ("00% s", ["100% sure"]),
+        ("100%", ["100% sure"]),
+        ("%", ["100% sure"]),
+        ("e_c", ["snake_case"]),
+        ("snake_case", ["snake_case"]),
+        ("snakeecase", []),
+        ("\\", ["a\\b"]),
+        ("港", ["港町"]),
+        ("b", ["blue harbour", "harbour", "old harbour", "sharbourne", "a\\b", "ab", "ba b"]),
+    ):
+        assert find_names(sample, text) == {made[name]: place for name, place in _places(found, text)}, text
+    assert set(find_names(sample, "")) >= set(made.values())
+    assert find_names(sample, "harbour", team_id=new_id()) == {}
+    assert find_names(sample, "", team_id=new_id()) == {}
+
+
+def _places(names: Sequence[str], text: str) -> Iterator[tuple[str, int]]:
+    for name in names:
+        yield name, 0 if name == text else 1 if name.startswith(text) else 2 if f" {text}" in name else 3
+
+
+def test_the_index_of_names_serves_the_recall_role(sample: SampleTeam) -> None:
+    """Row-level security keeps the planner from it; the definer function is there to use it."""
+    add_names(sample, [f"harbour {number} of the north" for number in range(5_000)])
+    sample.connection.execute("ANALYZE entity_names")
+    plans = {}
+    for role in ("corrigenda_recall", "corrigenda_search"):
+        with sample.connection.transaction(force_rollback=True):
+            set_team(sample.connection, sample.team_id)
+            sample.connection.execute(f"SET LOCAL ROLE {role}")
+            lines = sample.connection.execute(
+                "EXPLAIN SELECT entity_id FROM entity_names WHERE normal_name LIKE %s AND team_id = %s",
+                ["%bour 77 of%", sample.team_id],
+            ).fetchall()
+        plans[role] = "entity_names_trigrams_idx" in "\n".join(str(line) for (line,) in lines)
+    assert plans == {"corrigenda_recall": False, "corrigenda_search": True}
+    assert len(find_names(sample, "bour 77 of")) == 1

@@ -35,6 +35,7 @@ BEST = Traits(
     currency=Currency.IN_FORCE,
     standing=CaseStanding.UNDISPUTED,
 )
+EQUAL = dict.fromkeys(Branch, 10)
 TRAITS = st.builds(
     Traits,
     tier=st.sampled_from(Tier),
@@ -118,15 +119,34 @@ def test_a_hit_that_hydration_does_not_find_is_left_out() -> None:
 def test_tier_authority_validity_and_case_state_weigh(better: Traits, worse: Traits) -> None:
     # Both hits stand first in one of two branches of equal weight; only the traits tell them apart.
     branches = {Branch.LEXICAL: ids("a"), Branch.VECTOR: ids("b")}
-    assert [r.fragment_id for r in decide_ranking(branches, traits_of(a=worse, b=better))] == ["b", "a"]
-    assert [r.fragment_id for r in decide_ranking(branches, traits_of(a=better, b=worse))] == ["a", "b"]
+    for best, other in ("ab", "ba"):
+        traits = traits_of(**{best: better, other: worse})
+        assert [one.fragment_id for one in decide_ranking(branches, traits, weights=EQUAL)] == [best, other]
+
+
+@pytest.mark.rule("R9.1")
+@given(lexical=st.integers(1, 31), branch=st.sampled_from([Branch.VECTOR, Branch.ENTITY]), other=st.integers(1, 40))
+def test_the_lexical_branch_carries(lexical: int, branch: Branch, other: int) -> None:
+    """What words find among their first thirty comes before whatever one other branch finds by itself."""
+    words = [FragmentId(f"word {number}") for number in range(1, lexical + 1)]
+    others = [FragmentId(f"other {number}") for number in range(1, other + 1)]
+    traits = dict.fromkeys([*words, *others], BEST)
+    ranked = [one.fragment_id for one in decide_ranking({Branch.LEXICAL: words, branch: others}, traits)]
+    assert ranked[:lexical] == words
+
+
+@pytest.mark.rule("R9.1")
+def test_two_branches_that_agree_outweigh_the_lexical_one() -> None:
+    branches = {Branch.LEXICAL: ids("a"), Branch.VECTOR: ids("b"), Branch.ENTITY: ids("b")}
+    assert [one.fragment_id for one in decide_ranking(branches, traits_of(a=BEST, b=BEST))] == ["b", "a"]
 
 
 @pytest.mark.rule("R9.3")
 def test_ties_are_broken_by_id() -> None:
     for first, second in ("ab", "ba"):
         branches = {Branch.VECTOR: ids(first), Branch.LEXICAL: ids(second)}
-        assert [r.fragment_id for r in decide_ranking(branches, traits_of(a=BEST, b=BEST))] == ["a", "b"]
+        ranked = decide_ranking(branches, traits_of(a=BEST, b=BEST), weights=EQUAL)
+        assert [one.fragment_id for one in ranked] == ["a", "b"]
 
 
 @pytest.mark.rule("R9.3")
@@ -189,7 +209,7 @@ def test_every_trait_has_its_weight_and_the_best_keeps_the_whole_score() -> None
         [1000, 1000, 980, 900, 500],
     ]
     assert {branch: BRANCH_WEIGHTS[branch] for branch in Branch} == {
-        Branch.LEXICAL: 10,
+        Branch.LEXICAL: 15,
         Branch.VECTOR: 10,
         Branch.ENTITY: 8,
     }

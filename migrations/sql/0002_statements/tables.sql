@@ -129,6 +129,8 @@ CREATE TABLE entity_names (
 
 CREATE INDEX entity_names_normal_name_idx ON entity_names (team_id, normal_name);
 COMMENT ON INDEX entity_names_normal_name_idx IS 'candidates of a mention; entity branch of recall';
+CREATE INDEX entity_names_trigrams_idx ON entity_names USING gin (normal_name gin_trgm_ops) WITH (fastupdate = off);
+COMMENT ON INDEX entity_names_trigrams_idx IS 'search_names: entities by a part of a name';
 CREATE INDEX entity_names_given_by_idx ON entity_names (team_id, given_by);
 COMMENT ON INDEX entity_names_given_by_idx IS 'names a profile gave; foreign key to profiles';
 CREATE UNIQUE INDEX entity_names_primary_key ON entity_names (team_id, entity_id) WHERE is_primary;

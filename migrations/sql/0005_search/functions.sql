@@ -319,6 +319,53 @@ $$;
 COMMENT ON FUNCTION search_near(halfvec, text, timestamptz, timestamptz, integer) IS
 'Vector branch of recall in the transaction''s team: eligible fragments by the nearness of their embedding, in one space.';
 
+CREATE FUNCTION search_names(p_text text, p_reader_id uuid, p_known_at timestamptz)
+RETURNS TABLE (entity_id uuid, place integer)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+DECLARE
+    v_team_id uuid := nullif(current_setting('app.team_id', true), '')::uuid;
+    -- Whatever stands for itself in a pattern and for others too, after a backslash; 37 is the percent sign.
+    v_pattern text := chr(37) || regexp_replace(p_text, '([\\_' || chr(37) || '])', '\\\1', 'g') || chr(37);
+    -- The index knows three letters in a row; without them it would read the names of every team.
+    v_has_letters boolean := p_text ~ '[a-z0-9]{3}';
+BEGIN
+    RETURN QUERY
+    SELECT n.entity_id,
+        min(
+            CASE
+                WHEN n.normal_name = p_text THEN 0
+                WHEN starts_with(n.normal_name, p_text) THEN 1
+                WHEN strpos(n.normal_name, ' ' || p_text) > 0 THEN 2
+                ELSE 3
+            END
+        )
+    FROM (
+        SELECT i.entity_id, i.normal_name, i.given_by, i.is_primary, i.is_confirmed, i.recorded_at
+        FROM entity_names AS i
+        WHERE v_has_letters AND i.normal_name LIKE v_pattern AND i.team_id = v_team_id
+        UNION ALL
+        SELECT t.entity_id, t.normal_name, t.given_by, t.is_primary, t.is_confirmed, t.recorded_at
+        FROM entity_names AS t
+        WHERE NOT v_has_letters AND strpos(t.normal_name, p_text) > 0 AND t.team_id = v_team_id
+    ) AS n
+    WHERE n.recorded_at <= p_known_at
+        -- By the names that the team has for it, and those that the reader gave.
+        AND (
+            n.is_primary OR n.is_confirmed OR n.given_by = p_reader_id
+            OR EXISTS (
+                SELECT 1
+                FROM entity_names AS o
+                WHERE o.team_id = v_team_id AND o.entity_id = n.entity_id AND o.normal_name = n.normal_name
+                    AND o.given_by <> n.given_by AND o.recorded_at <= p_known_at
+            )
+        )
+    GROUP BY n.entity_id;
+END
+$$;
+
+COMMENT ON FUNCTION search_names(text, uuid, timestamptz) IS
+'Entities of the transaction''s team with a text in a name that a reader may know, and how well it fits, from 0.';
+
 CREATE FUNCTION stale_teams(p_limit integer) RETURNS SETOF uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
     SELECT t.team_id

@@ -24,6 +24,9 @@ CREATE POLICY search_matches ON case_members_history FOR SELECT TO corrigenda_se
 CREATE POLICY search_matches ON conflict_cases_history FOR SELECT TO corrigenda_search USING (true);
 GRANT SELECT (team_id, fragment_id, lexemes, embedding, embedding_space, recorded_from, recorded_to)
 ON search_documents TO corrigenda_search;
+CREATE POLICY search_matches ON entity_names FOR SELECT TO corrigenda_search USING (true);
+GRANT SELECT (team_id, entity_id, normal_name, given_by, is_primary, is_confirmed, recorded_at)
+ON entity_names TO corrigenda_search;
 GRANT SELECT (team_id, support_id, statement_id, fragment_id, recorded_at) ON supports TO corrigenda_search;
 GRANT SELECT (team_id, support_id, kind, revision, recorded_at) ON support_decisions TO corrigenda_search;
 GRANT SELECT (team_id, statement_id, relationship_id, revision, recorded_at) ON carriages TO corrigenda_search;
@@ -48,6 +51,7 @@ REVOKE EXECUTE ON FUNCTION at_least(text[], integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION at_least(text[], integer) TO corrigenda_search;
 REVOKE EXECUTE ON FUNCTION stale_teams(integer) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION search_text(text[], timestamptz, timestamptz, integer) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION search_names(text, uuid, timestamptz) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION search_near(halfvec, text, timestamptz, timestamptz, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION stale_teams(integer) TO corrigenda_indexer;
 REVOKE EXECUTE ON FUNCTION teams_in_other_spaces(text, boolean, integer) FROM PUBLIC;
@@ -55,11 +59,13 @@ GRANT EXECUTE ON FUNCTION teams_in_other_spaces(text, boolean, integer) TO corri
 REVOKE EXECUTE ON FUNCTION sample_document(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sample_document(text) TO corrigenda_indexer, corrigenda_recall;
 GRANT EXECUTE ON FUNCTION search_text(text[], timestamptz, timestamptz, integer) TO corrigenda_recall;
+GRANT EXECUTE ON FUNCTION search_names(text, uuid, timestamptz) TO corrigenda_recall;
 GRANT EXECUTE ON FUNCTION search_near(halfvec, text, timestamptz, timestamptz, integer) TO corrigenda_recall;
 GRANT CREATE ON SCHEMA public TO corrigenda_definer, corrigenda_search;
 ALTER FUNCTION stale_teams(integer) OWNER TO corrigenda_definer;
 ALTER FUNCTION teams_in_other_spaces(text, boolean, integer) OWNER TO corrigenda_definer;
 ALTER FUNCTION sample_document(text) OWNER TO corrigenda_definer;
 ALTER FUNCTION search_text(text[], timestamptz, timestamptz, integer) OWNER TO corrigenda_search;
+ALTER FUNCTION search_names(text, uuid, timestamptz) OWNER TO corrigenda_search;
 ALTER FUNCTION search_near(halfvec, text, timestamptz, timestamptz, integer) OWNER TO corrigenda_search;
 REVOKE CREATE ON SCHEMA public FROM corrigenda_definer, corrigenda_search;

@@ -45,7 +45,9 @@ class CaseStanding(StrEnum):
     LOST = "lost"
 
 
-BRANCH_WEIGHTS: Mapping[Branch, int] = {Branch.LEXICAL: 10, Branch.VECTOR: 10, Branch.ENTITY: 8}
+# Words carry: with equal weights the nearness of long conversations pushes down what words alone find. Two other
+# branches that agree outweigh them.
+BRANCH_WEIGHTS: Mapping[Branch, int] = {Branch.LEXICAL: 15, Branch.VECTOR: 10, Branch.ENTITY: 8}
 
 # Per mille of the fused score, the best first. A disputed side loses little: both sides of a dispute are to be seen.
 TIER_PER_MILLE: Mapping[Tier, int] = {Tier.FACT: 1000, Tier.VALIDATED_CLAIM: 950, Tier.CANDIDATE: 800}

@@ -3,30 +3,15 @@
 
 -- name: entities_by_name
 -- purpose: a page of the entities that have a text in a name that the reader may know, the best match first
--- index: entity_names_normal_name_idx
+-- index: entities_pkey
 -- lock: none
 SELECT m.entity_id, m.kind, m.name, m.recorded_at, m.revision, m.total
 FROM (
-    SELECT f.entity_id, f.kind, f.recorded_at, f.revision, p.name, p.normal_name, min(f.place) AS place,
-           count(*) OVER () AS total
-    FROM (
-        SELECT e.entity_id, e.kind, e.recorded_at, e.revision,
-               CASE WHEN n.normal_name = %(text)s THEN 0
-                    WHEN starts_with(n.normal_name, %(text)s) THEN 1
-                    WHEN strpos(n.normal_name, ' ' || %(text)s) > 0 THEN 2
-                    ELSE 3 END AS place
-        FROM entity_names AS n
-        JOIN entities AS e ON e.team_id = n.team_id AND e.entity_id = n.entity_id
-        WHERE n.team_id = %(team_id)s AND strpos(n.normal_name, %(text)s) > 0 AND n.recorded_at <= %(known_at)s
-          AND e.recorded_at <= %(known_at)s AND (%(kind)s::text IS NULL OR e.kind = %(kind)s)
-          AND (n.is_primary OR n.is_confirmed OR n.given_by = %(reader_id)s OR EXISTS (
-              SELECT 1 FROM entity_names AS o
-              WHERE o.team_id = n.team_id AND o.entity_id = n.entity_id AND o.normal_name = n.normal_name
-                AND o.given_by <> n.given_by AND o.recorded_at <= %(known_at)s
-          ))
-    ) AS f
-    JOIN entity_names AS p ON p.team_id = %(team_id)s AND p.entity_id = f.entity_id AND p.is_primary
-    GROUP BY f.entity_id, f.kind, f.recorded_at, f.revision, p.name, p.normal_name
+    SELECT e.entity_id, e.kind, e.recorded_at, e.revision, p.name, p.normal_name, n.place, count(*) OVER () AS total
+    FROM search_names(%(text)s, %(reader_id)s, %(known_at)s) AS n
+    JOIN entities AS e ON e.team_id = %(team_id)s AND e.entity_id = n.entity_id
+    JOIN entity_names AS p ON p.team_id = %(team_id)s AND p.entity_id = n.entity_id AND p.is_primary
+    WHERE e.recorded_at <= %(known_at)s AND (%(kind)s::text IS NULL OR e.kind = %(kind)s)
 ) AS m
 ORDER BY m.place, m.normal_name COLLATE "C", m.entity_id
 LIMIT %(limit)s OFFSET %(offset)s;
