@@ -55,8 +55,9 @@ def parents(spans: list[tuple[str, Any]], process: str, name: str) -> list[str]:
     return above
 
 
-def has(process: str, name: str) -> Callable[[list[tuple[str, Any]]], bool]:
-    return lambda spans: any(of == process and span.name == name for of, span in spans)
+def have(*wanted: str) -> Callable[[list[tuple[str, Any]]], bool]:
+    """Whether all of these are there, each a process and a name; each process sends its own, when it likes."""
+    return lambda spans: set(wanted) <= {f"{process}: {span.name}" for process, span in spans}
 
 
 async def test_one_trace_goes_from_an_agents_tool_to_the_sql(
@@ -73,12 +74,9 @@ async def test_one_trace_goes_from_an_agents_tool_to_the_sql(
     ):
         evidence = [{"content": text, "source_type": "conversation"}]
         await agent.call_tool("remember", {"idempotency_key": "k", "evidence": evidence})
-    spans = await collector.spans_of(trace_id, until=has("gateway", "mcp remember"), seconds=WAIT_SECONDS)
-    spans = await collector.spans_of(trace_id, until=has("ingest", "sql commit"), seconds=WAIT_SECONDS)
-    assert parents(spans, "ingest", "sql commit") == [
-        "ingest: corrigenda.ingest.v1.IngestService/Remember",
-        "gateway: mcp remember",
-    ]
+    path = ["ingest: corrigenda.ingest.v1.IngestService/Remember", "gateway: mcp remember"]
+    spans = await collector.spans_of(trace_id, until=have("ingest: sql commit", *path), seconds=WAIT_SECONDS)
+    assert parents(spans, "ingest", "sql commit") == path
     told = " ".join(str(span) for _, span in spans)
     assert text not in told
     assert team.team_id not in told
@@ -99,13 +97,12 @@ async def test_a_trace_goes_on_from_one_service_to_the_other(
     )
     trace_id, traceparent = sampled()
     await team["A"].conflict.ResolveConflict(deciding(item, merge=sentence), metadata=(("traceparent", traceparent),))
-    resolve = "corrigenda.conflict.v1.ConflictService/ResolveConflict"
-    await collector.spans_of(trace_id, until=has("conflict", resolve), seconds=WAIT_SECONDS)
-    spans = await collector.spans_of(trace_id, until=has("ingest", "sql commit"), seconds=WAIT_SECONDS)
-    assert parents(spans, "ingest", "sql commit") == [
+    path = [
         "ingest: corrigenda.ingest.v1.IngestService/Remember",
-        f"conflict: {resolve}",
+        "conflict: corrigenda.conflict.v1.ConflictService/ResolveConflict",
     ]
+    spans = await collector.spans_of(trace_id, until=have("ingest: sql commit", *path), seconds=WAIT_SECONDS)
+    assert parents(spans, "ingest", "sql commit") == path
 
 
 async def test_a_call_that_nobody_asked_to_trace_is_not_recorded(
@@ -119,7 +116,7 @@ async def test_a_call_that_nobody_asked_to_trace_is_not_recorded(
     await team["A"].ingest.Remember(
         deploys_from("production deploys from release", "release"), metadata=(("traceparent", later),)
     )
-    await collector.spans_of(later_id, until=has("ingest", "sql commit"), seconds=WAIT_SECONDS)
+    await collector.spans_of(later_id, until=have("ingest: sql commit"), seconds=WAIT_SECONDS)
     assert await collector.spans_of(trace_id, until=bool, seconds=0) == []
 
 
