@@ -7,7 +7,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -24,6 +24,7 @@ from corrigenda_core.persistence.team_store import create_team
 from corrigenda_core.rpc.client import Client, Endpoints
 from corrigenda_core.serving import new_ids, now
 from corrigenda_core.testing.effort import examples, is_full_tier
+from corrigenda_core.testing.otlp_collector import OtlpCollector
 from corrigenda_core.testing.pooler import PROGRAM_VARIABLE as POOLER_VARIABLE
 from corrigenda_core.testing.pooler import transaction_pooler
 from corrigenda_core.testing.postgres import (
@@ -77,7 +78,17 @@ def team(shared_database: ThrowawayDatabase) -> Team:
 
 
 @pytest.fixture(scope="session")
-async def stack(cluster: PostgresCluster, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack]:
+def collector() -> Iterator[OtlpCollector]:
+    """Where the running stack sends its metrics, and the traces that a caller asks it to keep."""
+    running = OtlpCollector()
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="session")
+async def stack(
+    cluster: PostgresCluster, collector: OtlpCollector, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Stack]:
     """The whole stack as its users see it, every process of its own, on a database of its own.
 
     If a pooler is named (see `corrigenda_core.testing.pooler`), the processes reach the database through it alone.
@@ -86,12 +97,22 @@ async def stack(cluster: PostgresCluster, tmp_path_factory: pytest.TempPathFacto
     # The roles of a test server belong to all its databases: their passwords are what the cluster has set.
     known = LocalSecrets(role_passwords=dict.fromkeys(DATABASE_ROLES, ROLE_PASSWORD))
     write_private(directory / "secrets.json", json.dumps(asdict(known)))
-    with ExitStack() as opened:
+    async with AsyncExitStack() as opened:
         url = opened.enter_context(cluster.database()).superuser_url
         program = os.environ.get(POOLER_VARIABLE)
         pooler_url = opened.enter_context(transaction_pooler(program, url)) if program else None
-        async with Stack(directory=directory, database_url=url, pooler_url=pooler_url, free_ports=True) as running:
-            yield running
+        with pytest.MonkeyPatch.context() as observed:
+            for name, value in {
+                "CORRIGENDA_METRICS_LISTEN": "127.0.0.1:0",
+                "CORRIGENDA_OTLP_ENDPOINT": collector.endpoint,
+                "CORRIGENDA_TRACE_SAMPLE_RATIO": "0",
+                "OTEL_BSP_SCHEDULE_DELAY": "200",
+            }.items():
+                observed.setenv(name, value)
+            running = await opened.enter_async_context(
+                Stack(directory=directory, database_url=url, pooler_url=pooler_url, free_ports=True)
+            )
+        yield running
 
 
 @pytest.fixture

@@ -76,6 +76,7 @@ async def ended(call: "grpc.aio.UnaryUnaryCall[object, object]") -> grpc.StatusC
     return grpc.StatusCode.OK
 
 
+@pytest.mark.promise("answer.deadline", "Q20")
 async def test_no_answer_is_later_than_its_deadline_while_the_database_is_frozen(
     without_workers: Stack, deploys_from: Request
 ) -> None:
@@ -113,6 +114,7 @@ async def test_no_answer_is_later_than_its_deadline_while_the_database_is_frozen
     assert len(late) <= max(2, FREEZES * len(codes) // 10), f"later than the deadline + 200 ms: {late}"
 
 
+@pytest.mark.promise("Q20")
 async def test_a_service_that_is_told_to_stop_finishes_its_calls_takes_no_new_ones_and_leaves_with_status_0(
     without_workers: Stack, deploys_from: Request
 ) -> None:

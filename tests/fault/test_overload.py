@@ -89,6 +89,7 @@ def is_overloaded_well(outcome: Outcome, capacity_per_second: float) -> None:
 
 
 @full_tier
+@pytest.mark.promise("Q19")
 async def test_more_than_a_service_can_do_does_not_keep_it_from_what_it_can(slow: Client) -> None:
     async def call(_: int) -> object:
         return await slow.ingest.GetPlacement(
@@ -102,6 +103,7 @@ async def test_more_than_a_service_can_do_does_not_keep_it_from_what_it_can(slow
 
 @pytest.mark.database
 @full_tier
+@pytest.mark.promise("Q19")
 async def test_ingest_at_three_times_its_capacity(without_workers: Stack, deploys_from: Request) -> None:
     address = without_workers.address("ingest")
     endpoints = Endpoints(ingest=address, conflict=address, recall=address)

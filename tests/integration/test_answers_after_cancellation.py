@@ -21,6 +21,7 @@ ROUNDS = examples(fast=100, full=1_000)
 NAP = Query(name="nap", sql="SELECT pg_sleep(0.003)")
 
 
+@pytest.mark.promise("Q17")
 async def test_the_next_question_gets_its_own_answer(shared_database: ThrowawayDatabase, team: Team) -> None:
     teams = [team, *(add_team(shared_database) for _ in range(3))]
     settings = PoolSettings(max_connections=4, acquire_timeout_seconds=60)

@@ -392,6 +392,7 @@ async def test_all_keys_of_a_team_share_its_quota(start: Start) -> None:
 
 
 @pytest.mark.error("OVERLOADED")
+@pytest.mark.promise("Q19")
 async def test_more_calls_than_the_server_holds_are_refused_before_anything_is_done_for_them(start: Start) -> None:
     running = await start(bounds=AdmissionBounds(calls_at_once=1, calls_waiting=0))
     async with running.client() as client, running.client("cor_nobody") as nobody:

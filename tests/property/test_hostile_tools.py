@@ -59,7 +59,7 @@ async def no_progress(_messages: int) -> None:
     return
 
 
-CONTEXT: Any = SimpleNamespace(session=SimpleNamespace(report_progress=no_progress))
+CONTEXT: Any = SimpleNamespace(request=None, session=SimpleNamespace(report_progress=no_progress))
 
 
 def is_told(result: mcp_types.CallToolResult) -> bool:

@@ -57,6 +57,7 @@ async def test_places_are_given_in_the_order_of_arrival() -> None:
     assert order == list(range(10))
 
 
+@pytest.mark.promise("Q19")
 async def test_who_would_wait_too_long_is_refused_at_once_and_told_how_long() -> None:
     clock = [0.0]
     admission = Admission(AdmissionBounds(calls_at_once=1, calls_waiting=100), monotonic_seconds=lambda: clock[0])

@@ -167,7 +167,7 @@ class Tracing:
 
 
 def open_tracing(*, process: str, otlp_endpoint: str | None, sample_ratio: float) -> Tracing:
-    """Sets up tracing without touching the global provider.
+    """Sets up tracing; `trace_with` makes it that of the process.
 
     Args:
         process: the name of the process (``service.name``).
@@ -193,6 +193,12 @@ def open_tracing(*, process: str, otlp_endpoint: str | None, sample_ratio: float
     return Tracing(provider=provider, close=provider.shutdown)
 
 
+def trace_with(tracing: Tracing) -> None:
+    """Lets all code of this process make its spans there, once for all; does nothing without a collector."""
+    if not isinstance(tracing.provider, trace.NoOpTracerProvider):
+        trace.set_tracer_provider(tracing.provider)
+
+
 def make_registry() -> CollectorRegistry:
     """A registry with the facts of this process (memory, CPU, open files, garbage collection)."""
     registry = CollectorRegistry()
@@ -206,6 +212,7 @@ def make_registry() -> CollectorRegistry:
 class MetricsEndpoint:
     """A running Prometheus endpoint on ``port``."""
 
+    address: str
     port: int
     server: WSGIServer
     thread: threading.Thread
@@ -245,7 +252,9 @@ def serve_metrics(address: str, registry: CollectorRegistry, health: ProcessHeal
     server = make_server(host.strip("[]"), int(port), application, _ThreadingServer, handler_class=_SilentHandler)
     thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
     thread.start()
-    return MetricsEndpoint(port=server.server_port, server=server, thread=thread)
+    return MetricsEndpoint(
+        address=f"{host}:{server.server_port}", port=server.server_port, server=server, thread=thread
+    )
 
 
 class _ThreadingServer(ThreadingMixIn, WSGIServer):

@@ -18,7 +18,8 @@ from corrigenda_core.commit_metrics import CommitMetrics
 from corrigenda_core.config import ProcessSettings, ServerSettings
 from corrigenda_core.domain.ids import IdRange, KeyId
 from corrigenda_core.domain.time import Instant
-from corrigenda_core.observability import configure_logging, make_registry, open_tracing, serve_metrics
+from corrigenda_core.observability import configure_logging, make_registry, open_tracing, serve_metrics, trace_with
+from corrigenda_core.otlp_metrics import start_metrics_export
 from corrigenda_core.persistence.database import PREPARES_MAX, Database, PoolSettings
 from corrigenda_core.persistence.key_store import find_key
 from corrigenda_core.persistence.named_sql import load_sql
@@ -53,7 +54,7 @@ def new_ids() -> IdRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foundation:
-    """The parts that a process's own objects are built on."""
+    """The parts that a process's own objects are built on; ``ready_facts`` are told with its ready line."""
 
     name: str
     database: Database
@@ -63,6 +64,7 @@ class Foundation:
     health: ProcessHealth
     new_ids: Callable[[], IdRange]
     now: Callable[[], Instant]
+    ready_facts: Mapping[str, str]
 
     async def database_answers(self) -> None:
         """Returns if the database does."""
@@ -85,7 +87,9 @@ async def open_foundation(
     """
     configure_logging(level=settings.log_level, format=settings.log_format, process=name)
     tracing = open_tracing(process=name, otlp_endpoint=settings.otlp_endpoint, sample_ratio=settings.trace_sample_ratio)
+    trace_with(tracing)
     registry = make_registry()
+    stop_export = start_metrics_export(registry, process=name, otlp_endpoint=settings.otlp_endpoint)
     health = ProcessHealth()
     metrics = None if settings.metrics_listen is None else serve_metrics(settings.metrics_listen, registry, health)
     database = Database(
@@ -107,10 +111,12 @@ async def open_foundation(
                 health=health,
                 new_ids=new_ids,
                 now=now,
+                ready_facts={} if metrics is None else {"metrics": metrics.address},
             )
     finally:
         if metrics is not None:
             metrics.close()
+        stop_export()
         tracing.close()
 
 
@@ -153,13 +159,14 @@ async def serve(
     """
     stop = stop_event()
     tls = settings.server_tls(settings.listen)
+    admission = Admission(settings.admission_bounds)
     gate = CallGate(
         methods=methods_of(service.descriptor for service in services),
         authenticator=authenticator or make_authenticator(foundation, settings),
         may_call=may_call_method,
         limiter=RateLimiter(settings.rate_limits),
-        admission=Admission(settings.admission_bounds),
-        metrics=CallMetrics(foundation.registry),
+        admission=admission,
+        metrics=CallMetrics(foundation.registry, admission),
     )
     server = RpcServer(
         services=services,
@@ -170,5 +177,5 @@ async def serve(
         process_health=foundation.health,
     )
     address = await server.start()
-    announce_ready(address=address)
+    announce_ready(address=address, **foundation.ready_facts)
     await server.serve_until(stop, drain_seconds=settings.drain_seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -75,8 +75,11 @@ def http_app(server: Server[Any], settings: GatewaySettings, ready: Ready) -> St
     return app
 
 
-async def serve_http(app: Starlette, settings: GatewaySettings) -> None:
-    """Serves until the process is told to stop, then lets requests in flight finish."""
+async def serve_http(app: Starlette, settings: GatewaySettings, *, ready_facts: Mapping[str, str]) -> None:
+    """Serves until the process is told to stop, then lets requests in flight finish.
+
+    ``ready_facts`` join its ready line.
+    """
     host, _, port = settings.listen.rpartition(":")
     tls = settings.http_tls()
     context = None if tls is None else tls.context()
@@ -93,7 +96,7 @@ async def serve_http(app: Starlette, settings: GatewaySettings) -> None:
         server = _Server(config)
         stop = stop_event()
         serving = asyncio.create_task(server.serve(sockets=[bound]))
-        announce_ready(address=f"{bound_host}:{bound_port}")
+        announce_ready(address=f"{bound_host}:{bound_port}", **ready_facts)
         stopping = asyncio.create_task(_stopped(stop, tls, context))
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Any
@@ -15,12 +16,18 @@ from corrigenda_core.rpc.wire_methods import MethodCalls
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
+from opentelemetry import propagate, trace
+from opentelemetry.context import Context as TraceContext
+from prometheus_client import CollectorRegistry
 
 from corrigenda_gateway.answers import text_of
 from corrigenda_gateway.failures import failed, refusal_of_call
+from corrigenda_gateway.metrics import ToolMetrics
 from corrigenda_gateway.prompts import PROMPTS
 from corrigenda_gateway.resources import CONFLICT, MIME_TYPE, OPEN_CONFLICTS, TRACE, resource_call
 from corrigenda_gateway.tools import AgentTool
+
+_tracer = trace.get_tracer("corrigenda.gateway")
 
 Context = ServerRequestContext[Any, Any]
 KeyOf = Callable[[Context], str]
@@ -44,9 +51,13 @@ class MemoryServer:
         tools: what is offered, by name.
         calls: how the services are called.
         key_of: the API key that a request came with.
+        metrics: where calls are counted; default: nowhere that anybody looks.
     """
 
-    def __init__(self, *, tools: Mapping[str, AgentTool], calls: MethodCalls, key_of: KeyOf) -> None:
+    def __init__(
+        self, *, tools: Mapping[str, AgentTool], calls: MethodCalls, key_of: KeyOf, metrics: ToolMetrics | None = None
+    ) -> None:
+        self._metrics = metrics or ToolMetrics(CollectorRegistry())
         self._tools = tools
         self._calls = calls
         self._key_of = key_of
@@ -141,9 +152,28 @@ class MemoryServer:
             raise MCPError(mcp_types.INVALID_PARAMS, refusal.message, told) from refusal
 
     async def _answer(self, context: Context, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Calls a tool as part of the caller's trace, and counts it."""
         tool = self._tools.get(name)
         if tool is None:
             raise MCPError(mcp_types.INVALID_PARAMS, "there is no such tool", {"name": name})
+        began, reason = time.monotonic(), ""
+        with _tracer.start_as_current_span(
+            f"mcp {name}",
+            context=_trace_of(context),
+            kind=trace.SpanKind.SERVER,
+            record_exception=False,
+            set_status_on_exception=False,
+        ) as span:
+            try:
+                return await self._answered(context, tool, arguments)
+            except Refusal as refusal:
+                reason = refusal.reason.value
+                raise
+            finally:
+                span.set_attribute("corrigenda.reason", reason)
+                self._metrics.finished(tool=name, reason=reason, duration_seconds=time.monotonic() - began)
+
+    async def _answered(self, context: Context, tool: AgentTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         key = self._key_of(context)
         request = tool.method.new_request()
         fill_from_json(request, arguments)
@@ -165,6 +195,11 @@ class MemoryServer:
             messages.append(to_json(message))
             await context.session.report_progress(len(messages))
         return {"messages": messages, "truncated": False}
+
+
+def _trace_of(context: Context) -> TraceContext | None:
+    """The trace that an HTTP request belongs to (W3C ``traceparent``), if it says so."""
+    return None if context.request is None else propagate.extract(dict(context.request.headers))
 
 
 def key_of_setting(key: str | None) -> KeyOf:

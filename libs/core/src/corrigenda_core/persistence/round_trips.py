@@ -8,13 +8,14 @@ and rows become values, by the driver's adapters as everywhere else.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import psycopg
+from opentelemetry import trace
 from psycopg import AsyncConnection, errors, generators
 from psycopg.abc import PQGen
 from psycopg.adapt import PyFormat, Transformer
@@ -22,6 +23,8 @@ from psycopg.pq import ConnStatus, ExecStatus
 from psycopg.rows import DictRow
 
 from corrigenda_core.persistence.named_sql import Query
+
+_tracer = trace.get_tracer("corrigenda.sql")
 
 _PARAMETER = re.compile(r"%\((\w+)\)s|%s|%%")
 _POSITIONAL_MAX = 4096
@@ -143,10 +146,11 @@ class RoundTrips:
         Raises:
             psycopg.Error: of the first query that failed; the server has skipped all after it.
         """
-        dumped = [self._dumped(query) for query in queries]
-        coming: dict[_Key, _Prepared] = {}
-        sent = [self._queued(one, coming) for one in dumped]
-        return self._rows(sent, await self._answers())
+        with _traced(queries):
+            dumped = [self._dumped(query) for query in queries]
+            coming: dict[_Key, _Prepared] = {}
+            sent = [self._queued(one, coming) for one in dumped]
+            return self._rows(sent, await self._answers())
 
     def _dumped(self, query: Query) -> _Dumped:
         if not query.parameters:
@@ -232,6 +236,24 @@ class RoundTrips:
             statement.row = make
         self._transformer.set_pgresult(answer)
         return self._transformer.load_rows(0, answer.ntuples, make)
+
+
+@contextmanager
+def _traced(queries: Sequence[Query]) -> Iterator[None]:
+    """The span of one round trip, by the names of its statements; none where nobody records the call."""
+    if not trace.get_current_span().is_recording():
+        yield
+        return
+    attributes = {"db.system": "postgresql", "corrigenda.statements": [query.name for query in queries]}
+    with _tracer.start_as_current_span(
+        f"sql {queries[-1].name}",
+        kind=trace.SpanKind.CLIENT,
+        attributes=attributes,
+        # What an error of the database says may quote what was stored.
+        record_exception=False,
+        set_status_on_exception=False,
+    ):
+        yield
 
 
 def _is_done(answer: psycopg.pq.abc.PGresult | None) -> bool:

@@ -60,7 +60,7 @@ async def run_worker(settings: NotifierSettings, endpoints: Sequence[Endpoint]) 
             stop = stop_event()
             worker = notifier(foundation, settings, endpoints, sender)
             foundation.health.expect_beats(silent_seconds_max=SILENT_SECONDS_MAX)
-            announce_ready(name="notifier")
+            announce_ready(name="notifier", **foundation.ready_facts)
             await worker.run_until(stop)
         finally:
             await sender.close()

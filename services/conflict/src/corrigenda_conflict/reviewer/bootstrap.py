@@ -45,7 +45,7 @@ async def run_worker(settings: ReviewerSettings) -> None:
         metrics = ReviewMetrics(foundation.registry)
         worker = reviewer(foundation, settings, store, metrics)
         foundation.health.expect_beats(silent_seconds_max=SILENT_SECONDS_MAX)
-        announce_ready(name="reviewer")
+        announce_ready(name="reviewer", **foundation.ready_facts)
         async with asyncio.TaskGroup() as group:
             group.create_task(worker.run_until(stop))
             if settings.metrics_listen is not None:

@@ -53,7 +53,7 @@ async def run_worker(settings: IndexerSettings) -> None:
                 store=spaces, embedder=documents, metrics=metrics, check_seconds=settings.index_space_seconds
             )
             foundation.health.expect_beats(silent_seconds_max=SILENT_SECONDS_MAX)
-            announce_ready(name="indexer")
+            announce_ready(name="indexer", **foundation.ready_facts)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(worker.run_until(stop))
                 tasks.create_task(respacer.run_until(stop))
