@@ -7,24 +7,19 @@ role. Ids are unique within a team, so only the ids of team and profiles are exc
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import psycopg
-from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.database import Database, Row, register_types
 from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.round_trips import Connection, RoundTrips
 from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
-from sqlalchemy.dialects import postgresql
 
 Statement = tuple[bytes, Any]
 Batches = list[list[Statement]]
-
-_INSERT = re.compile(r"INSERT INTO (\w+) \(([^)]*)\) VALUES \([^)]*(?:\)s[^)]*)*\)$")
 
 
 class _RecordingTrips:
@@ -114,56 +109,6 @@ async def replay(url: str, transactions: Sequence[Batches], ids: Mapping[str, st
                                 await cursor.fetchall()
             took.append(time.perf_counter() - started)
     return took
-
-
-async def replay_in_bulk(
-    url: str, transactions: Sequence[Batches], ids: Mapping[str, str], *, at_once: int
-) -> list[float]:
-    """The floor of a bulk load: the rows of ``at_once`` commits in one transaction, one INSERT ... unnest a table.
-
-    Returns:
-        How long each transaction took, in seconds.
-    """
-    took = []
-    connection: psycopg.AsyncConnection[Any]
-    async with await psycopg.AsyncConnection.connect(url, autocommit=True, prepare_threshold=0) as connection:
-        register_types(connection)
-        for start in range(0, len(transactions) - at_once + 1, at_once):
-            begin, inserts, others, end = _in_bulk(transactions[start : start + at_once], ids)
-            started = time.perf_counter()
-            async with connection.pipeline():
-                for sql, parameters in (*begin, *inserts, *others, *end):
-                    await connection.execute(sql, parameters or None, prepare=None if parameters else False)
-            took.append(time.perf_counter() - started)
-    return took
-
-
-def _in_bulk(transactions: Sequence[Batches], ids: Mapping[str, str]) -> tuple[list[Statement], ...]:
-    """What opens the transaction, its rows by table, its other writes, and what closes it."""
-    rows: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    others: list[Statement] = []
-    for batches in transactions:
-        for sql, parameters in batches[-1]:
-            found = _INSERT.match(sql.decode())
-            if found and parameters and set(parameters) == {name.strip() for name in found[2].split(",")}:
-                rows.setdefault((found[1], found[2]), []).append(exchanged(parameters, ids))
-            elif sql.strip().upper() not in (b"COMMIT", b"BEGIN"):
-                others.append((bytes(exchanged(sql, ids)), exchanged(parameters, ids)))
-    first = transactions[0][0]
-    begin = [(bytes(exchanged(sql, ids)), exchanged(parameters, ids)) for sql, parameters in first[:4]]
-    inserts = [_bulk_insert(table, names, several) for (table, names), several in rows.items()]
-    return begin, inserts, others, [(b"COMMIT", None)]
-
-
-def _bulk_insert(table: str, names: str, rows: Sequence[Mapping[str, Any]]) -> Statement:
-    """One statement for many rows: every column as an array of texts, cast to the type of its column."""
-    columns = [name.strip() for name in names.split(",")]
-    types = {column.name: column.type.compile(postgresql.dialect()) for column in tables.metadata.tables[table].columns}
-    casts = ", ".join(f"t.c{n}::{types[name]}" for n, name in enumerate(columns))
-    arrays = ", ".join(f"%(c{n})s::text[]" for n in range(len(columns)))
-    names_of_arrays = ", ".join(f"c{n}" for n in range(len(columns)))
-    sql = f"INSERT INTO {table} ({names}) SELECT {casts} FROM unnest({arrays}) AS t({names_of_arrays})"
-    return sql.encode(), {f"c{n}": [row[name] for row in rows] for n, name in enumerate(columns)}
 
 
 def _is_text(value: bytes) -> bool:

@@ -1,9 +1,10 @@
 """How fast Remember is: over the wire against a real service, beside the same statements by psycopg alone.
 
-    python3 dev.py bench perf remember --json [--statements 400] [--background 100000]
+    python3 dev.py bench perf remember --json [--statements 400]
 
-One team, an embedded server with fsync on, one statement a call, the local verifier. The floor is measured in the same
-run on the same server: the commit's own two round trips, without the look-ups before it, the planner and gRPC.
+One team, an embedded server with fsync on, one statement a call, the local verifier. The floors are measured in the
+same run on the same server: the commit's own two round trips, without the look-up before it, the planner and gRPC. That
+of a stream is the commit of a hundred statements, one INSERT ... unnest a table.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +33,7 @@ from corrigenda_core.domain.ids import KeyId
 from corrigenda_core.observability import configure_logging
 from corrigenda_core.persistence.database import Database
 from corrigenda_core.persistence.read_transaction import ReadRunner
+from corrigenda_core.persistence.team_clock import PLANNED_ONCE, TeamClock
 from corrigenda_core.persistence.team_store import create_team
 from corrigenda_core.persistence.transaction import TransactionRunner
 from corrigenda_core.policy.time_words import decide_time_bounds
@@ -39,14 +43,15 @@ from corrigenda_core.rpc.client import Client, Endpoints
 from corrigenda_core.rpc.idempotent import idempotency_of
 from corrigenda_core.serving import new_ids, now
 from corrigenda_ingest.config import IngestSettings
-from corrigenda_ingest.outside import OutsideLook
+from corrigenda_ingest.outside import Asked, OutsideLook
 from corrigenda_ingest.proposing import Proposer
 from corrigenda_ingest.requests import submission_of
 from corrigenda_ingest.responses import PlacementMessages
 from corrigenda_ingest.use_cases.remember import Remember
+from corrigenda_ingest.use_cases.remember_many import RememberMany, Submitted
 from corrigenda_ingest.verification_tokens import VerificationTokens
 from machine import machine_facts
-from recorded import RecordingDatabase, replay, replay_in_bulk
+from recorded import Batches, RecordingDatabase, replay
 from statements import statement
 
 CLIENTS = 8
@@ -114,8 +119,51 @@ def summary(values: Sequence[float]) -> dict[str, float]:
     }
 
 
-async def recorded_statements(stack: Stack, team: BenchTeam, numbers: range) -> RecordingDatabase:
-    """The statements that Remember commits for a team, noted while it does."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorder:
+    """The use cases of the service for one team, in this process, with what they send to the database noted."""
+
+    caller: Caller
+    look: OutsideLook
+    database: RecordingDatabase
+
+    async def one_by_one(self, numbers: range) -> list[Batches]:
+        """The commits of one call a statement."""
+        remember = Remember(look=self.look, runner=TransactionRunner(self.database))
+        self.database.transactions.clear()
+        for number in numbers:
+            one = self._submitted(number)
+            await remember(
+                self.caller,
+                one.asked.submission,
+                idempotency=one.idempotency,
+                present=one.present,
+                deadline=Deadline.after(30.0),
+            )
+        return list(self.database.transactions)
+
+    async def together(self, numbers: range) -> list[Batches]:
+        """The commits of a stream that has `AT_ONCE` statements for each."""
+        remember_many = RememberMany(look=self.look, runner=TransactionRunner(self.database))
+        self.database.transactions.clear()
+        for start in range(numbers.start, numbers.stop, AT_ONCE):
+            submitted = [self._submitted(number) for number in range(start, start + AT_ONCE)]
+            if len(await remember_many(self.caller, submitted, Deadline.after(60.0))) < AT_ONCE:
+                raise RuntimeError("the statements did not fit into one commit")
+        return list(self.database.transactions)
+
+    def _submitted(self, number: int) -> Submitted:
+        request = statement(number)
+        return Submitted(
+            asked=Asked(submission=submission_of(request, key=request.idempotency_key)),
+            idempotency=idempotency_of(request, self.caller.profile_id, ingest_service_pb2.RememberResponse),
+            present=lambda planned, facts: PlacementMessages(self.caller, planned, facts).response(),
+        )
+
+
+@asynccontextmanager
+async def recorder(stack: Stack, team: BenchTeam) -> AsyncIterator[Recorder]:
+    """A recorder for a team; looks before a commit are not noted."""
     url = stack.url("corrigenda_ingest")
     settings = IngestSettings(database_url=url, key_pepper="p" * 32, page_token_key="t" * 32)  # type: ignore[arg-type]
     caller = Caller(
@@ -124,9 +172,8 @@ async def recorded_statements(stack: Stack, team: BenchTeam, numbers: range) -> 
         key_id=KeyId("bench"),
         scopes=frozenset({KeyScope.WRITE}),
     )
-    recording = RecordingDatabase(url)
-    async with Database(url) as plain, recording:
-        reader = ReadRunner(plain)
+    async with Database(url) as plain, RecordingDatabase(url) as recording:
+        reader = ReadRunner(plain, team_clock=TeamClock(reading=PLANNED_ONCE))
         look = OutsideLook(
             reader=reader,
             proposer=Proposer(reader=reader, extractor=make_extractor(settings, decide_time_bounds)),
@@ -134,19 +181,43 @@ async def recorded_statements(stack: Stack, team: BenchTeam, numbers: range) -> 
             tokens=VerificationTokens(b"t" * 32, now=now),
             new_ids=new_ids,
         )
-        remember = Remember(look=look, runner=TransactionRunner(recording))
-        recording.transactions.clear()
-        for number in numbers:
-            request = statement(number)
-            await remember(
-                caller,
-                submission_of(request, key=request.idempotency_key),
-                token="",
-                idempotency=idempotency_of(request, caller.profile_id, ingest_service_pb2.RememberResponse),
-                present=lambda planned, facts: PlacementMessages(caller, planned, facts).response(),
-                deadline=Deadline.after(30.0),
-            )
-    return recording
+        yield Recorder(caller=caller, look=look, database=recording)
+
+
+class CpuClock:
+    """Processor time of the service and of the database server: what a busy machine changes less than durations."""
+
+    def __init__(self, stack: Stack) -> None:
+        self._service = stack.children["ingest"].pid
+        with psycopg.connect(stack.admin_url) as connection:
+            self._server = _parents()[connection.info.backend_pid]
+        self._before = self._read()
+
+    def milliseconds_per(self, count: int) -> dict[str, float]:
+        """What each of so many statements has cost since the last call."""
+        before, self._before = self._before, self._read()
+        return {name: round(1000 * (self._before[name] - before[name]) / count, 2) for name in before}
+
+    def _read(self) -> dict[str, float]:
+        server = [self._server, *(pid for pid, parent in _parents().items() if parent == self._server)]
+        return {"service": _cpu_seconds(self._service), "server": sum(map(_cpu_seconds, server))}
+
+
+def _parents() -> dict[int, int]:
+    """The parent of every process."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            with suppress(OSError):
+                found[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+    return found
+
+
+def _cpu_seconds(pid: int) -> float:
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+    except OSError:
+        return 0.0
 
 
 async def one_after_the_other(team: BenchTeam, numbers: range) -> list[float]:
@@ -204,38 +275,44 @@ async def measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         say=lambda text: print(f"… {text}", file=sys.stderr, flush=True),
     )
     async with stack:
-        original, copy, served = (BenchTeam(stack, name) for name in ("original", "copy", "served"))
-        bulk, loaded = BenchTeam(stack, "bulk"), BenchTeam(stack, "loaded")
-        for team in (original, copy, served, bulk, loaded):
+        names = ("original", "copy", "served", "bulk", "bulk copy", "loaded")
+        teams = original, copy, served, bulk, bulk_copy, loaded = [BenchTeam(stack, name) for name in names]
+        for team in teams:
             await team.prepare()
         rounds: list[dict[str, float]] = []
         count = options.statements
         floors: list[float] = []
         calls: list[float] = []
-        recording = await recorded_statements(stack, original, range(2 * count))
-        ids = {original.team_id: copy.team_id, original.profile_id: copy.profile_id}
+        async with recorder(stack, original) as recording:
+            transactions = await recording.one_by_one(range(2 * count))
+        async with recorder(stack, bulk) as recording:
+            batches = await recording.together(range(max(2 * count // AT_ONCE, 5) * AT_ONCE))
         url = stack.url("corrigenda_ingest")
         for part in range(options.rounds):
             size = 2 * count // options.rounds
             own = range(part * size, (part + 1) * size)
-            floors += await replay(url, recording.transactions[own.start : own.stop], ids)
+            floors += await replay(url, transactions[own.start : own.stop], ids_in(original, copy))
             calls += await one_after_the_other(served, own)
             rounds.append({"floor": summary(floors[-size:])["p50"], "remember": summary(calls[-size:])["p50"]})
+        cpu = CpuClock(stack)
+        await one_after_the_other(served, range(400_000, 400_000 + count))
+        call_cpu = cpu.milliseconds_per(count)
         unbatched = [
             await several_at_once(served, range(500_000 + part * count, 500_000 + (part + 1) * count))
             for part in range(options.rounds)
         ]
-        bulk_ids = {original.team_id: bulk.team_id, original.profile_id: bulk.profile_id}
-        bulk_floors = await replay_in_bulk(url, recording.transactions, bulk_ids, at_once=AT_ONCE)
-        streams = [
-            await streamed(loaded, range(700_000 + part * 2 * count, 700_000 + (part + 1) * 2 * count))
-            for part in range(options.rounds)
-        ]
+        streams = []
+        cpu.milliseconds_per(1)
+        for part in range(options.rounds):
+            first = 700_000 + part * 2 * count
+            streams.append(await streamed(loaded, range(first, first + 2 * count)))
+        stream_cpu = cpu.milliseconds_per(options.rounds * 2 * count)
+        bulk_floors = await replay(url, batches, ids_in(bulk, bulk_copy))
     floor, remember = summary(floors), summary(calls)
     bulk_per_second, stream_per_second = AT_ONCE / statistics.median(bulk_floors), statistics.median(streams)
     return {
         "unit": "milliseconds",
-        "statements_per_commit": statistics.median(sum(map(len, one)) for one in recording.transactions),
+        "statements_per_commit": statistics.median(sum(map(len, one)) for one in transactions),
         "floor": floor,
         "remember": remember,
         "remember_p50_of_floor": round(remember["p50"] / floor["p50"], 2),
@@ -244,10 +321,16 @@ async def measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "stream_statements_per_second": round(stream_per_second, 1),
         "unnest_floor_per_second": round(bulk_per_second, 1),
         "stream_share_of_unnest_floor": round(stream_per_second / bulk_per_second, 2),
+        "cpu_milliseconds_per_statement": {"remember": call_cpu, "stream": stream_cpu},
         "rounds": rounds,
         "targets": TARGETS,
         "machine": machine_facts(),
     }
+
+
+def ids_in(original: BenchTeam, copy: BenchTeam) -> dict[str, str]:
+    """What is exchanged to replay the commits of one team for another."""
+    return {original.team_id: copy.team_id, original.profile_id: copy.profile_id}
 
 
 def main() -> int:
@@ -265,6 +348,10 @@ def main() -> int:
     print(f"floor     p50 {result['floor']['p50']:6.2f} ms   p95 {result['floor']['p95']:6.2f} ms")
     print(f"Remember  p50 {result['remember']['p50']:6.2f} ms   p95 {result['remember']['p95']:6.2f} ms")
     print(f"          {result['remember_p50_of_floor']} x floor, {result['unbatched_per_second']} a second unbatched")
+    for name, cost in result["cpu_milliseconds_per_statement"].items():
+        print(
+            f"{name:9} a statement costs {cost['service']} ms of the service's CPU and {cost['server']} of the server's"
+        )
     share = result["stream_share_of_unnest_floor"]
     print(f"stream    {result['stream_statements_per_second']} statements a second, {share} of the unnest floor")
     return 0

@@ -247,6 +247,33 @@ async def test_a_stream_does_what_one_call_after_the_other_does(
         assert shown_placements(ours) == shown_placements(theirs), seed
 
 
+@pytest.mark.error("SOURCE_REVISION_STALE")
+@pytest.mark.rule("R2.5", "R2.6")
+async def test_texts_of_a_source_share_a_commit_until_it_moves_on(
+    shared_database: ThrowawayDatabase, service: Service
+) -> None:
+    """A bulk load names its source in every text; only the first text of a source and a new revision go alone."""
+    revisions = [("r1", "")] * 8 + [("r2", "r1")] + [("r2", "")] * 5 + [("r1", "")] + [("r2", "")] * 3
+    requests = []
+    for number, (revision, previous) in enumerate(revisions):
+        requests.append(plain(f"production deploys from main. Ticket {number // 2}.", ("main", "release")[number == 5]))
+        requests[-1].proposal.relationships[0].evidence[0].quote = "production deploys from main"
+        requests[-1].evidence[0].source_key, requests[-1].evidence[0].source_revision = "tickets", revision
+        requests[-1].evidence[0].previous_source_revision = previous
+    requests.insert(4, plain("production deploys from main, the wiki says"))
+    requests[4].evidence[0].source_key, requests[4].evidence[0].source_revision = "wiki", "1"
+    _, (by_calls, *_) = await driven_team(shared_database, service)
+    _, (by_stream, *_) = await driven_team(shared_database, service)
+    called = [await answered(service.remember, by_calls, request) for request in requests]
+    streamed = await service.stream(by_stream, requests)
+    ours = [one.placement for one in called if isinstance(one, ingest.RememberResponse)]
+    theirs = [one.value.placement for one in streamed if not isinstance(one, Refusal)]
+    assert shown_placements(ours) == shown_placements(theirs)
+    assert [one[0] for one in called if isinstance(one, tuple)] == [Reason.SOURCE_REVISION_STALE]
+    assert [one.reason for one in streamed if isinstance(one, Refusal)] == [Reason.SOURCE_REVISION_STALE]
+    assert service.commits < len(requests) * 2 / 3
+
+
 def plain(text: str = TEXT, value: str = "main") -> ingest.RememberRequest:
     request = ingest.RememberRequest(idempotency_key=uuid.uuid4().hex)
     request.evidence.add(content=text, source_type=evidence_pb2.SOURCE_TYPE_CONVERSATION)

@@ -26,11 +26,12 @@ class Batch:
     entity_ids: set[EntityId] = field(default_factory=set)
     texts: set[bytes] = field(default_factory=set)
     keys: set[IdempotencyKey] = field(default_factory=set)
+    sources: set[str] = field(default_factory=set)
 
     def may_add(self, prepared: PreparedSubmission) -> bool:
         """Whether a submission names nothing that those before it change.
 
-        One that names records by their ids, or a source whose revision it may advance, goes alone.
+        One that names records by their ids, or moves a source on, goes alone.
         """
         if self.count == 0:
             return True
@@ -42,6 +43,7 @@ class Batch:
                 mention.known_entity_id for mention in prepared.mentions if mention.known_entity_id is not None
             )
             and self.texts.isdisjoint(evidence.content_sha256 for evidence in prepared.evidence)
+            and self.sources.isdisjoint(_source_keys(prepared))
         )
 
     def is_closed_by(self, prepared: PreparedSubmission) -> bool:
@@ -53,6 +55,8 @@ class Batch:
         self.count += 1
         self.keys.add(prepared.given.idempotency_key)
         self.texts.update(evidence.content_sha256 for evidence in prepared.evidence)
+        # The first text of a source says where it stands; those after it change nothing about it.
+        self.sources.update(_source_keys(prepared) - facts.source_states.keys())
         for mention, answer in zip(prepared.mentions, entities, strict=True):
             if _is_changed(mention, answer, facts):
                 self.names.update(mention.names)
@@ -63,12 +67,16 @@ class Batch:
 def _goes_alone(prepared: PreparedSubmission) -> bool:
     return (
         prepared.given.resolution_context is not None
-        or any(one.given.source_key is not None or one.given.supersedes_fragment_ids for one in prepared.evidence)
+        or any(one.given.previous_source_revision or one.given.supersedes_fragment_ids for one in prepared.evidence)
         or any(
             one.given.conflict_context is not None or one.given.correction_target is not None
             for one in prepared.relationships
         )
     )
+
+
+def _source_keys(prepared: PreparedSubmission) -> set[str]:
+    return {one.given.source_key for one in prepared.evidence if one.given.source_key is not None}
 
 
 def _is_changed(mention: Mention, answer: EntityAnswer, facts: SubmissionFacts) -> bool:

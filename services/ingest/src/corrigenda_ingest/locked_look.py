@@ -42,7 +42,8 @@ class Sight:
 class SeenState:
     """What was seen: the facts, and the slots and their texts as the submissions planned so far leave them.
 
-    ``versions`` are those of the rows that cases stand in; the writer takes them.
+    ``versions`` are those of the rows that cases stand in; the writer takes them. ``as_outside`` says that nothing was
+    made known since the look outside.
     """
 
     caller: Caller
@@ -50,6 +51,7 @@ class SeenState:
     views: dict[Slot, SlotView]
     texts: dict[Slot, list[tuple[FragmentId, str]]]
     versions: CaseRowVersions = field(default_factory=CaseRowVersions)
+    as_outside: bool = False
 
     async def planned(self, outside: FoundOutside, reading: ClockReading) -> PlannedSubmission:
         """The plan of the next submission, which is part of the state from then on.
@@ -60,6 +62,9 @@ class SeenState:
         """
         _require_same_predicates(outside, self.facts)
         planner = _planner(self.caller, outside, self.facts, reading)
+        # A question says when it was asked, and that is now.
+        if self.as_outside and all(one.item is None for one in outside.entities):
+            planner = replace(planner, meant=outside.entities)
         bound = planner.bound
         slots = {one.slot for one in bound if one.slot is not None}
         views = {slot: self.views.get(slot) or _empty_view(slot, bound) for slot in slots}
@@ -107,7 +112,8 @@ class LockedLook:
     async def seen(self, sight: Sight) -> SeenState:
         """What a transaction shows, before any of the submissions is planned."""
         facts = self._facts.facts(sight.prefetched)
-        looks = self._looks(facts, sight)
+        as_outside = self._is_as_outside(facts)
+        looks = self._guessed if as_outside else self._looks(facts, sight)
         answers = await self._answers(sight, looks)
         versions = CaseRowVersions()
         for look in looks:
@@ -121,12 +127,16 @@ class LockedLook:
             views=views,
             texts={look.slot: look.texts(answers) for look in looks},
             versions=versions,
+            as_outside=as_outside,
         )
 
+    def _is_as_outside(self, facts: SubmissionFacts) -> bool:
+        # A batch was looked at together: its facts are one object.
+        seen = {id(one.facts): one.facts for one in self._outsides}.values()
+        return all(replace(one, asked_phrases=facts.asked_phrases) == facts for one in seen)
+
     def _looks(self, facts: SubmissionFacts, sight: Sight) -> list[SlotLook]:
-        """The slots to look at by these facts; the expected ones if nothing was made known since they were guessed."""
-        if all(replace(outside.facts, asked_phrases=facts.asked_phrases) == facts for outside in self._outsides):
-            return self._guessed
+        """The slots to look at by these facts."""
         spoken = [one for outside in self._outsides for one in self._spoken(outside, facts, sight)]
         return looks_of(self._caller.team_id, spoken)
 

@@ -54,7 +54,10 @@ CHANGE_KIND = "retire_fragments"
 
 @dataclass(frozen=True, kw_only=True)  # without slots, so that what the words mean is found out once
 class SubmissionPlanner:
-    """Plans one submission of one caller; ``ids`` is the submission's own range."""
+    """Plans one submission of one caller; ``ids`` is the submission's own range.
+
+    ``meant`` is what its mentions mean, where that was decided by the same facts already.
+    """
 
     caller: Caller
     prepared: PreparedSubmission
@@ -63,6 +66,7 @@ class SubmissionPlanner:
     reading: ClockReading
     ids: IdRange
     predicate_words: Sequence[tuple[PredicateKey, tuple[str, ...]]] = ()
+    meant: tuple[EntityAnswer, ...] | None = None
 
     @cached_property
     def bound(self) -> tuple[BoundRelationship, ...]:
@@ -186,6 +190,8 @@ class SubmissionPlanner:
     @cached_property
     def entities(self) -> tuple[EntityAnswer, ...]:
         """What the mentions mean, in their order."""
+        if self.meant is not None:
+            return self.meant
         return bound_entities(
             self.prepared,
             self.facts,

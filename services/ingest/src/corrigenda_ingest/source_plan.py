@@ -107,13 +107,17 @@ class _Planning:
         self._facts = facts
         self._author_id = author_id
         self._states = {key: stored.state for key, stored in facts.source_states.items()}
+        self._mine: set[str] = set()
         self._activated: set[str] = set()
         self._left_behind: list[FragmentId] = []
         self._superseded: list[tuple[int, FragmentId]] = []
 
     def add(self, index: int, evidence: PreparedEvidence) -> None:
         claim = evidence.claim(self._author_id)
-        before = self._states.get(claim.source_key) if claim.source_key is not None else None
+        before = None
+        if claim.source_key is not None:
+            self._mine.add(claim.source_key)
+            before = self._states.get(claim.source_key)
         may_use_source(claim, self._facts.registry, before)
         decision = decide_source_revision(claim, before)
         if isinstance(decision, FirstRevision | Advance):
@@ -150,7 +154,7 @@ class _Planning:
 
     def plan(self) -> SourcePlan:
         return SourcePlan(
-            states=tuple(self._planned(key) for key in sorted(self._states)),
+            states=tuple(self._planned(key) for key in sorted(self._mine)),
             left_behind=tuple(self._left_behind),
             superseded=tuple(self._superseded),
         )

@@ -16,6 +16,7 @@ from sqlalchemy import Table
 
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.named_sql import Query
+from corrigenda_core.persistence.row_text import array_text
 from corrigenda_core.persistence.row_writing import RowText, RowWriter
 
 _WRITTEN_TABLE = re.compile(r"\b(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM|MERGE\s+INTO)\s+(?:ONLY\s+)?(\w+)", re.IGNORECASE)
@@ -40,20 +41,22 @@ class _Rows:
 
 @dataclass(slots=True, kw_only=True)
 class _Lists:
-    """A statement that takes lists, with those of all calls of it."""
+    """A statement that takes lists, with those of all calls of it; they are sent as texts, which it casts."""
 
     name: str
     sql: str
     parameters: dict[str, object]
 
     def query(self) -> Query:
-        return Query(name=self.name, sql=self.sql, parameters=self.parameters)
+        # The driver looks for the type of a list in each of its items.
+        texts = {name: array_text(map(str, one)) for name, one in self.parameters.items() if isinstance(one, list)}
+        return Query(name=self.name, sql=self.sql, parameters={**self.parameters, **texts})
 
     def add(self, parameters: Iterable[tuple[str, object]]) -> None:
         for name, value in parameters:
             mine = self.parameters[name]
             if isinstance(mine, list) and isinstance(value, list):
-                self.parameters[name] = [*mine, *value]
+                mine.extend(value)
             elif mine != value:
                 raise ValueError(f"{self.name}: {name} is not the same for all rows")
 
@@ -92,7 +95,8 @@ class CommitWrites:
             raise TypeError(f"{query.name} takes its parameters by name")
         step = self._joined(table, query.sql)
         if step is None:
-            lists = _Lists(name=query.name, sql=query.sql, parameters=dict(query.parameters))
+            own = {name: list(one) if isinstance(one, list) else one for name, one in query.parameters.items()}
+            lists = _Lists(name=query.name, sql=query.sql, parameters=own)
             self._add(lists, {table}, joins=query.sql)
         elif isinstance(step, _Lists):
             step.add(query.parameters.items())

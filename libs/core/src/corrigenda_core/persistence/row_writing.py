@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import NamedTuple
 
 from sqlalchemy import Table
 from sqlalchemy.dialects import postgresql
 
 from corrigenda_core.persistence.named_sql import Query
-from corrigenda_core.persistence.row_text import Encoder, array_text, encoder_of
+from corrigenda_core.persistence.row_text import array_text, encoder_of
 
 COMMIT_COLUMNS = ("team_id", "revision", "recorded_at")
 VERSION = "version"
@@ -29,24 +28,18 @@ RowText = Mapping[str, str | None]
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-class _ColumnRule(NamedTuple):
-    name: str
-    encode: Encoder
-    is_nullable: bool
-
-
 class RowWriter:
     """Writes the rows of one table."""
 
     def __init__(self, table: Table) -> None:
         self.table = table.name
-        self._rules = tuple(
-            _ColumnRule(column.name, encoder_of(column.type), bool(column.nullable))
-            for column in table.columns
-            if column.computed is None
-        )
-        self._names = tuple(rule.name for rule in self._rules)
+        columns = [column for column in table.columns if column.computed is None]
+        self._names = tuple(column.name for column in columns)
         self._known = frozenset(self._names)
+        self._encoders = {column.name: encoder_of(column.type) for column in columns}
+        self._needed = tuple(column.name for column in columns if not column.nullable)
+        self._shared = tuple(name for name in COMMIT_COLUMNS if name in self._known)
+        self._empty: RowText = dict.fromkeys(self._names)
         self._key = tuple(column.name for column in table.primary_key.columns)
         self.numbered_by = _numbering_column(table)
         self._insert_sql = (
@@ -74,24 +67,21 @@ class RowWriter:
         """
         if unknown := row.keys() - self._known:
             raise ValueError(f"{self.table} has no column {', '.join(sorted(unknown))}")
-        text: dict[str, str | None] = {}
+        text: dict[str, str | None] = dict(self._empty)
         name = ""
         try:
-            for name, encode, is_nullable in self._rules:
-                value = row.get(name)
-                if name in known:
-                    text[name] = known[name]
-                elif value is not None:
-                    text[name] = encode(value)
-                elif is_nullable:
-                    text[name] = None
-                else:
-                    break
-            else:
-                return text
+            for name, value in row.items():
+                if value is not None and name not in known:
+                    text[name] = self._encoders[name](value)
         except (TypeError, ValueError) as problem:
             raise TypeError(f"{self.table}.{name}: {problem}") from problem
-        raise ValueError(f"{self.table}.{name} needs a value")
+        for name in self._shared:
+            if name in known:
+                text[name] = known[name]
+        for name in self._needed:
+            if text[name] is None:
+                raise ValueError(f"{self.table}.{name} needs a value")
+        return text
 
     def insert(self, row: RowText) -> Query:
         """The INSERT of a row."""

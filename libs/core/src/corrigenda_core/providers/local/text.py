@@ -53,6 +53,8 @@ class ReadText:
         return all(at + n < len(self.words) and self.words[at + n].norm == norm for n, norm in enumerate(norms))
 
 
+_PLAIN_LETTERS = re.compile(r"[A-Za-z0-9_]+")
+
 # Joins two halves of one name when letters stand on both sides: release-2.1, team/app, a@b, 10:30.
 _CONNECTORS = frozenset("-./:@&+\u2010\u2011")
 _APOSTROPHES = frozenset("'\u2019\u02bc")
@@ -132,7 +134,7 @@ def _end_of_word(content: str, start: int) -> int:
         while end < len(content) and unicodedata.category(content[end])[0] == "M":
             end += 1
         return end
-    end = start + 1
+    end = _behind_plain_letters(content, start + 1)
     while end < len(content):
         character = content[end]
         if _is_letter(character):
@@ -140,8 +142,14 @@ def _end_of_word(content: str, start: int) -> int:
                 break
         elif unicodedata.category(character) != "Cf" and not _joins(content, end):
             break
-        end += 1
+        end = _behind_plain_letters(content, end + 1)
     return end
+
+
+def _behind_plain_letters(content: str, at: int) -> int:
+    """What most words consist of is passed over at once."""
+    found = _PLAIN_LETTERS.match(content, at)
+    return at if found is None else found.end()
 
 
 def _joins(content: str, at: int) -> bool:
