@@ -23,7 +23,6 @@ from corrigenda_ingest.config import IngestSettings
 from corrigenda_ingest.handlers import AdminHandlers, IngestHandlers
 from corrigenda_ingest.impact_tokens import ImpactTokens
 from corrigenda_ingest.outside import OutsideLook
-from corrigenda_ingest.placement_metrics import PlacementMetrics
 from corrigenda_ingest.proposing import Proposer
 from corrigenda_ingest.use_cases.administration import Administration
 from corrigenda_ingest.use_cases.adopt_evidence import AdoptEvidence
@@ -111,7 +110,6 @@ def bindings(
             new_ids=foundation.new_ids,
         ),
         forget=Forget(decisions=decisions, new_ids=foundation.new_ids),
-        placements=PlacementMetrics(foundation.registry),
     )
     admin = AdminHandlers(
         teams=Teams(administration=administration, reader=foundation.reader),

@@ -11,13 +11,11 @@ from corrigenda.admin.v1 import admin_service_pb2 as admin
 from corrigenda.admin.v1 import admin_service_pb2_grpc
 from corrigenda.ingest.v1 import ingest_service_pb2 as ingest
 from corrigenda.ingest.v1 import ingest_service_pb2_grpc
-from corrigenda_core.domain.errors import Refusal
 from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.calls import current_call
 from corrigenda_core.rpc.idempotent import idempotency_of
 
 from corrigenda_ingest.decision_responses import resolved_placement
-from corrigenda_ingest.placement_metrics import PlacementMetrics
 from corrigenda_ingest.requests import (
     evidence_of,
     forgetting_of,
@@ -63,7 +61,6 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
     adopt_evidence: AdoptEvidence
     correct_entity_resolution: CorrectEntityResolution
     forget: Forget
-    placements: PlacementMetrics
 
     async def Remember(self, request: ingest.RememberRequest, context: Any) -> ingest.RememberResponse:
         """Stores evidence and places what it says."""
@@ -76,7 +73,7 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
             present=lambda planned, facts: PlacementMessages(caller, planned, facts).response(),
             deadline=_deadline(),
         )
-        return self.placements.placed(committed)
+        return committed.value
 
     async def RememberStream(
         self, requests: AsyncIterator[ingest.RememberStreamRequest], context: Any
@@ -88,8 +85,6 @@ class IngestHandlers(ingest_service_pb2_grpc.IngestServiceServicer):
         )
         async with aclosing(answers) as answering:
             async for answered in answering:
-                if not isinstance(answered.result, Refusal):
-                    self.placements.placed(answered.result)
                 yield responses.response(answered)
 
     async def PreflightRemember(
