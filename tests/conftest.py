@@ -76,6 +76,10 @@ def team(shared_database: ThrowawayDatabase) -> Team:
     return add_team(shared_database)
 
 
+# A migrated database for the stack, of a kind that no test can make for itself: one that is distributed.
+STACK_URL_VARIABLE = "CORRIGENDA_TEST_STACK_DATABASE_URL"
+
+
 @pytest.fixture(scope="session")
 async def stack(cluster: PostgresCluster, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack]:
     """The whole stack as its users see it, every process of its own, on a database of its own.
@@ -87,7 +91,7 @@ async def stack(cluster: PostgresCluster, tmp_path_factory: pytest.TempPathFacto
     known = LocalSecrets(role_passwords=dict.fromkeys(DATABASE_ROLES, ROLE_PASSWORD))
     write_private(directory / "secrets.json", json.dumps(asdict(known)))
     with ExitStack() as opened:
-        url = opened.enter_context(cluster.database()).superuser_url
+        url = os.environ.get(STACK_URL_VARIABLE) or opened.enter_context(cluster.database()).superuser_url
         program = os.environ.get(POOLER_VARIABLE)
         pooler_url = opened.enter_context(transaction_pooler(program, url)) if program else None
         async with Stack(directory=directory, database_url=url, pooler_url=pooler_url, free_ports=True) as running:
