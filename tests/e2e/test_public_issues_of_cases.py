@@ -1,16 +1,18 @@
-"""What comparable products get wrong with disagreements (P12 to P14), over the wire."""
+"""What comparable products get wrong with disagreements (P12 to P14, P38), over the wire."""
 
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from corrigenda.conflict.v1 import conflict_case_pb2, conflict_service_pb2
+from corrigenda.admin.v1 import admin_service_pb2
+from corrigenda.conflict.v1 import conflict_case_pb2, conflict_service_pb2, review_run_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2
 from corrigenda.recall.v1 import recall_service_pb2, result_pb2
 from corrigenda.type.v1 import actor_pb2, relationship_pb2
+from corrigenda_core.rpc.convert import timestamp_of
 from corrigenda_core.testing.wire_decisions import placed_row, placement, recalled, retracting, traced, value_of
 
 pytestmark = pytest.mark.database
@@ -86,3 +88,41 @@ async def test_p14_an_owner_takes_a_fact_back_and_all_of_it_is_on_record(
     assert trace.relationship.status == relationship_pb2.RELATIONSHIP_STATUS_RETRACTED
     assert trace.transitions[-1].actor.profile.name == "A"
     assert await recalled(team["A"]) == {"release"}
+
+
+@pytest.mark.rule("R7.17")
+async def test_p38_the_nightly_run_says_what_it_did_with_the_cases_of_its_team(
+    new_team: NewTeam, deploys_from: Request
+) -> None:
+    """One case has a majority at its deadline, the other has none; nobody asks for the run."""
+    team = await new_team(driven_from=BEGIN)
+    for subject, names in (("production", "ABC"), ("staging", "AB")):
+        for name, text, branch in (
+            ("A", f"{subject} deploys from main", "main"),
+            ("B", f"{subject} deploys from release", "release"),
+            ("C", f"our checklist confirms it: {subject} deploys from release", "release"),
+        ):
+            request = deploys_from(text, branch)
+            request.proposal.entities[0].name = subject
+            if name in names:
+                await placement(team[name], request)
+    await team.admin.admin.DriveClock(
+        admin_service_pb2.DriveClockRequest(
+            idempotency_key="nine days", time=timestamp_of(BEGIN + timedelta(days=8, hours=12))
+        )
+    )
+    run = await nightly_run(team, "2026-01-09")
+    assert (run.counters.examined, run.counters.resolved, run.counters.marked_overdue) == (2, 1, 1)
+    assert (run.counters.dismissed, run.counters.kept, run.counters.left, run.counters.failed) == (0, 0, 0, 0)
+
+
+async def nightly_run(team: Any, local_date: str) -> review_run_pb2.ReviewRun:
+    """The nightly run of a date, once it is finished."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while True:
+            listed = await team.admin.conflict.ListReviewRuns(conflict_service_pb2.ListReviewRunsRequest())
+            for run in listed.runs:
+                assert isinstance(run, review_run_pb2.ReviewRun)
+                if run.local_date == local_date and run.status == review_run_pb2.REVIEW_RUN_STATUS_FINISHED:
+                    return run
+            await asyncio.sleep(0.02)

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -35,8 +36,10 @@ NewTeam = Callable[..., Awaitable[Any]]
 Request = Callable[..., ingest_service_pb2.RememberRequest]
 Verifies = Callable[[str], Awaitable[bool]]
 
-COUNT = examples(fast=5, full=1_000)
-PER_TEAM = 40
+COUNT = examples(fast=12, full=1_000)
+# As many slots as one recall shows whole: they share a team, and each of its comparisons.
+PER_TEAM = 12
+RESULTS_MAX = 50
 WAIT_SECONDS = 20.0
 QUERY = "what does production deploy from"
 INSTANTS = [datetime(2020, month, 15, tzinfo=UTC) for month in (2, 4)] + [datetime(2040, 1, 1, tzinfo=UTC)]
@@ -44,23 +47,33 @@ STARTS = ["", "", "since 1 March 2020 ", "since 1 March 2020 ", "since 1 May 202
 SOURCES = ["", "the log: ", "the wiki: ", "our checklist: ", "the report of the night shift: "]
 POLICIES = [predicate_pb2.SAME_MOMENT_POLICY_HOLD, predicate_pb2.SAME_MOMENT_POLICY_COMPETE]
 
+Shown = tuple[str, bytes]
+"""The scope of a result with its paths, but for versions and their commits."""
 
-async def recalled_at(client: Any, scope: str, known: int) -> list[bytes]:
-    """Every result about one scope at each instant, as it is ranked, but for versions and their commits."""
+
+async def recalled_at(client: Any, known: int) -> list[Shown]:
+    """Every result at each instant, as it is ranked."""
     shown = []
     for instant in INSTANTS:
         at = time_pb2.TemporalSelector(valid_at=timestamp_of(instant), revision=known)
-        answer = await when_search_is_current(
-            client, recall_service_pb2.RecallRequest(query=f"{QUERY} {scope}", temporal=at, limit=50)
-        )
+        request = recall_service_pb2.RecallRequest(query=QUERY, temporal=at, limit=RESULTS_MAX)
+        answer = await when_search_is_current(client, request)
+        assert not answer.results_truncated
         for result in answer.results:
-            kept = [path for path in result.paths if path.relationship.scope == scope]
-            for path in kept:
+            for path in result.paths:
                 for name in ("version", "revision", "recorded_at"):
                     path.relationship.ClearField(name)
-            if kept:
-                shown.append(b"".join(path.SerializeToString(deterministic=True) for path in kept))
+            paths = b"".join(path.SerializeToString(deterministic=True) for path in result.paths)
+            shown.append((result.paths[0].relationship.scope, paths))
     return shown
+
+
+def scopes(shown: Sequence[Shown]) -> dict[str, list[bytes]]:
+    """The same by scope, so that a failure says which example it is."""
+    found: dict[str, list[bytes]] = {}
+    for scope, paths in shown:
+        found.setdefault(scope, []).append(paths)
+    return found
 
 
 async def when_search_is_current(client: Any, request: recall_service_pb2.RecallRequest) -> Any:
@@ -132,35 +145,62 @@ def asked(items: Sequence[Item]) -> list[tuple[str, str, list[str], list[str]]]:
 
 
 @pytest.mark.promise("undo.exact", "Q13")
+@dataclass(kw_only=True)
+class Example:
+    """One slot: what was said in it, what was asked about it, and the decision that is taken back."""
+
+    drawn: random.Random
+    scope: str
+    rows: list[Row]
+    items: list[Item] = field(default_factory=list)
+    decision: decision_pb2.Decision | None = None
+
+
 @pytest.mark.rule("R4.17", "R8.1")
 async def test_a_decision_and_its_undo_leave_every_recall_as_it_was(
     new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies
 ) -> None:
-    team: Any = None
-    taken_back = 0
-    for number in range(COUNT):
-        drawn = random.Random(number)
-        if number % PER_TEAM == 0:
-            team = await new_team(profiles=["A"])
-        client, scope = team["A"], f"case {number}"
-        if number % PER_TEAM in {0, PER_TEAM // 2}:
-            await set_same_moment(team, POLICIES[number % PER_TEAM > 0])
-        rows = await said(client, deploys_from, drawn, scope)
-        items = of_scope(await items_of(client), scope)
-        known = client.seen_revision
-        before = await recalled_at(client, scope, known)
-        assert before
-        made = await decided(client, drawn, items, rows)
-        if made is None:
-            continue
-        decision, revision = made
-        between = await recalled_at(client, scope, revision)
-        undone = await client.conflict.RevertResolution(reverting(decision))
-        assert await recalled_at(client, scope, undone.revision) == before, f"example {number}"
-        assert asked(of_scope(await items_of(client), scope)) == asked(items), f"example {number}"
-        # What was known before the decision, and between it and its undo, is what it was.
-        assert await recalled_at(client, scope, known) == before
-        assert await recalled_at(client, scope, revision) == between
-        taken_back += 1
+    taken_back, visible = 0, 0
+    for first in range(0, COUNT, PER_TEAM):
+        team = await new_team(profiles=["A"])
+        await set_same_moment(team, POLICIES[first // PER_TEAM % 2])
+        numbers = range(first, min(first + PER_TEAM, COUNT))
+        undone, seen = await _taken_back(team["A"], deploys_from, numbers)
+        taken_back, visible = taken_back + undone, visible + seen
     assert taken_back > COUNT // 2
+    assert visible > COUNT // 4
     assert await ledger_verifies(team.team_id)
+
+
+async def _taken_back(client: Any, deploys_from: Request, numbers: Sequence[int]) -> tuple[int, int]:
+    """How many decisions of these examples were taken, and taken back; and how many were seen in between."""
+    every = []
+    for number in numbers:
+        drawn, scope = random.Random(number), f"case {number}"
+        rows = await said(client, deploys_from, drawn, scope)
+        every.append(Example(drawn=drawn, scope=scope, rows=rows))
+    asked_before = await items_of(client)
+    known = client.seen_revision
+    before = await recalled_at(client, known)
+    assert scopes(before).keys() == {one.scope for one in every}
+    decided_at = known
+    for one in every:
+        one.items = of_scope(asked_before, one.scope)
+        made = await decided(client, one.drawn, one.items, one.rows)
+        if made is not None:
+            one.decision, decided_at = made
+    between = await recalled_at(client, decided_at)
+    decisions = [one.decision for one in every if one.decision is not None]
+    random.Random(numbers[0]).shuffle(decisions)
+    undone_at = decided_at
+    for decision in decisions:
+        undone_at = (await client.conflict.RevertResolution(reverting(decision))).revision
+    after = await recalled_at(client, undone_at)
+    assert scopes(after) == scopes(before)
+    assert after == before
+    assert asked(await items_of(client)) == asked(asked_before)
+    # What was known before the decisions, and between them and their undo, is what it was.
+    assert await recalled_at(client, known) == before
+    assert await recalled_at(client, decided_at) == between
+    changed = [scope for scope, shown in scopes(before).items() if scopes(between).get(scope) != shown]
+    return len(decisions), len(changed)

@@ -102,6 +102,7 @@ async def test_a_case_that_is_overdue_and_then_dismissed_is_told_of_as_both(
     assert actions(await told(team["C"])) == [OPENED, OVERDUE, REFRESHED, DISMISSED]
 
 
+@pytest.mark.promise("case.told")
 async def test_taken_up_after_any_revision_nothing_is_missed_or_repeated(watched: tuple[Any, str]) -> None:
     team, _ = watched
     everything = await told(team["C"])

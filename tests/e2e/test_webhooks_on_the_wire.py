@@ -168,6 +168,7 @@ def receiver_of_the_guide() -> Callable[..., bool]:
     return is_genuine
 
 
+@pytest.mark.promise("case.told", "case.told-without-words")
 async def test_every_kind_of_event_is_told_in_the_order_of_the_commits(
     stack: Stack, new_team: NewTeam, deploys_from: Request, receiver: Receiver, write: Write
 ) -> None:
@@ -291,6 +292,7 @@ async def test_a_refusing_endpoint_is_parked_with_an_alert_until_an_operator_res
     assert len(await alerts_of(team, 2)) == 2
 
 
+@pytest.mark.promise("case.told")
 async def test_a_notifier_killed_between_a_delivery_and_its_record_delivers_it_again(
     stack: Stack, new_team: NewTeam, deploys_from: Request, receiver: Receiver, write: Write, tmp_path: Path
 ) -> None:

@@ -15,12 +15,13 @@ from corrigenda_core.domain.actors import Caller, KeyScope
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import KeyId, ProfileId, TeamId
 from corrigenda_core.policy.authorization import may_call_method
+from corrigenda_core.rpc.admission import Admission, AdmissionBounds
 from corrigenda_core.rpc.calls import current_call
 from corrigenda_core.rpc.client import Client, Endpoints
 from corrigenda_core.rpc.interceptors import CallGate
 from corrigenda_core.rpc.methods import methods_of
 from corrigenda_core.rpc.metrics import CallMetrics
-from corrigenda_core.rpc.rate_limit import RateLimit, RateLimiter
+from corrigenda_core.rpc.rate_limit import RateLimiter, RateLimits
 from corrigenda_core.rpc.server import RpcServer, ServiceBinding
 from corrigenda_core.rpc.status import refusal_of
 from prometheus_client import CollectorRegistry
@@ -84,7 +85,8 @@ class Served:
                 methods=methods_of([SERVICE]),
                 authenticator=Keys(),
                 may_call=may_call_method,
-                limiter=RateLimiter(RateLimit()),
+                limiter=RateLimiter(RateLimits()),
+                admission=Admission(AdmissionBounds(streams_at_once=4)),
                 metrics=CallMetrics(self.registry),
             ),
             checks={},

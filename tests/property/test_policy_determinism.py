@@ -47,7 +47,24 @@ def in_another_order(value: Any, order: random.Random) -> Any:
     return value
 
 
-def asked_of_a_process(subcommand: list[str], lines: list[str], where: Surroundings) -> bytes:
+# A policy that takes positions in the order in which a set gives them, as one that forgot to sort would.
+UNSORTED = """
+import sys
+from corrigenda_cli.__main__ import main
+from corrigenda_core.policy import team_conflict
+
+def unsorted(snapshot):
+    live = {position.position_id: position for position in snapshot.positions if position.live_members}
+    return [live[position_id] for position_id in set(live)]
+
+team_conflict.decide_live_positions = unsorted
+sys.exit(main())
+"""
+
+
+def asked_of_a_process(
+    subcommand: list[str], lines: list[str], where: Surroundings, program: tuple[str, ...] = ("-m", "corrigenda_cli")
+) -> bytes:
     order = random.Random(where.order)
     text = "".join(json.dumps(in_another_order(json.loads(line), order)) + "\n" for line in lines)
     environment = {
@@ -58,7 +75,7 @@ def asked_of_a_process(subcommand: list[str], lines: list[str], where: Surroundi
         "LANG": where.locale,
     }
     done = subprocess.run(
-        [sys.executable, "-m", "corrigenda_cli", *subcommand],
+        [sys.executable, *program, *subcommand],
         input=text.encode(),
         env=environment,
         capture_output=True,
@@ -96,3 +113,12 @@ def test_four_surroundings_give_the_same_bytes(subcommand: list[str]) -> None:
     assert first.count(b"\n") == len(lines)
     for other in others:
         assert other == first
+
+
+@pytest.mark.promise("Q10")
+def test_an_order_that_a_process_draws_by_itself_would_be_noticed() -> None:
+    """The anomaly switch: with the sorting taken out, surroundings do make a difference."""
+    lines = some_snapshots(SNAPSHOTS)
+    program = ("-c", UNSORTED)
+    given = {asked_of_a_process(["policy", "evaluate"], lines, where, program) for where in FOUR[:2]}
+    assert len(given) > 1

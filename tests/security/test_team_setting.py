@@ -1,7 +1,6 @@
 """Q17: the team of a transaction never leaks into the next one on a pooled connection, also after cancellation."""
 
 import asyncio
-import os
 import random
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
@@ -15,13 +14,14 @@ from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransac
 from corrigenda_core.persistence.transaction import Transaction, TransactionRunner
 from corrigenda_core.persistence.work_transaction import WorkRunner, WorkTransaction
 from corrigenda_core.ports.deadline import Deadline
+from corrigenda_core.testing.effort import examples
 from corrigenda_core.testing.pooler import pooler_program, transaction_pooler
 from corrigenda_core.testing.postgres import Team, ThrowawayDatabase, add_team
 from corrigenda_core.testing.revisions import write_evidence
 
 pytestmark = [pytest.mark.database, pytest.mark.rule("R11.2")]
 
-TRANSACTIONS = 5_000 if os.environ.get("CORRIGENDA_TEST_TIER") == "full" else 300
+TRANSACTIONS = examples(fast=300, full=5_000)
 AT_ONCE = 12
 
 WHOSE = Query(
@@ -139,7 +139,7 @@ async def test_the_pool_is_whole_after_a_storm_of_cancellations(
         write_evidence(transaction, team.profiles[0], "x")
         await transaction.fetch(Query(name="long", sql="SELECT pg_sleep(600)"))
 
-    for _ in range(20):
+    for _ in range(examples(fast=20, full=400)):
         storm = [
             asyncio.create_task(runner.run(team.team_id, holding, deadline=Deadline.after(0.02))) for _ in range(5)
         ]

@@ -35,6 +35,13 @@ COUNTS = {
     "extractor_retries",
     "judge_retries",
     "trace_sample_ratio",
+    "calls_at_once",
+    "calls_waiting",
+    "streams_at_once",
+    "key_calls_per_second",
+    "key_burst_calls",
+    "team_calls_per_second",
+    "team_burst_calls",
 }
 REQUIRED = {
     "CORRIGENDA_DATABASE_URL": "postgresql://corrigenda_ingest:hunter2@127.0.0.1/corrigenda",

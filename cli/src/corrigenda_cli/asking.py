@@ -122,9 +122,9 @@ async def ask_pages(
         fields: the request without its page.
         on_every_page: fields that every page repeats; that of the first one is kept.
     """
-    request: Any = request_of(name, fields)
-    request.page_size = PAGE_SIZE_MAX if options.all and options.limit is None else options.limit or 0
-    request.page_token = options.page_token
+    size = PAGE_SIZE_MAX if options.all and options.limit is None else options.limit
+    page_fields = said(page_size=size, page_token=options.page_token)
+    request: Any = request_of(name, {**fields, **page_fields})
     whole = await _stub(client, name)(request)
     while options.all and whole.next_page_token:
         request.page_token = whole.next_page_token
@@ -137,23 +137,15 @@ async def ask_pages(
 
 
 async def view_of(client: Client, options: argparse.Namespace) -> View:
-    """How times are shown: in the zone that is asked for, else in the team's, else in UTC.
+    """How times are shown: in the zone that is asked for, else in the team's, else in UTC."""
+    from zoneinfo import ZoneInfo
 
-    Raises:
-        InputError: there is no such zone.
-    """
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
-    from corrigenda_cli.calling import InputError
     from corrigenda_cli.rendering.words import View
 
     if options.json:
         return View()
     zone = options.zone or await _zone_of_team(client)
-    try:
-        return View(zone=ZoneInfo(zone), zone_name=zone)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise InputError(f"there is no time zone {zone!r}") from error
+    return View(zone=ZoneInfo(zone), zone_name=zone)
 
 
 async def ask_in_view(client: Client, options: argparse.Namespace, asking: Awaitable[Any]) -> tuple[Any, View]:

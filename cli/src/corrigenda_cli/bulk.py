@@ -27,7 +27,7 @@ WINDOW = 400
 """Most submissions that wait for their result: twice what the server reads ahead."""
 ATTEMPTS_MAX = 6
 """Streams in a row that end without a single result before the load is given up."""
-_WAIT_SECONDS, _WAIT_SECONDS_MAX = 0.5, 8.0
+WAIT_SECONDS, _WAIT_SECONDS_MAX = 0.5, 8.0
 
 Response = ingest_service_pb2.RememberStreamResponse
 
@@ -60,6 +60,7 @@ class BulkLoad:
     Args:
         client: what sends.
         lines: what to send, read no faster than it is sent.
+        wait_seconds: how long to wait after the first cut; twice as long after each further one.
         told: is called for each result, in order.
         advanced: is called with the bytes of the file that each finished line has spent.
     """
@@ -69,6 +70,7 @@ class BulkLoad:
         client: Client,
         lines: Iterable[Line | BadLine],
         *,
+        wait_seconds: float = WAIT_SECONDS,
         told: Callable[[Line, Response], None] = lambda _line, _answer: None,
         advanced: Callable[[int], None] = lambda _bytes: None,
     ) -> None:
@@ -77,6 +79,7 @@ class BulkLoad:
         self._lines: Iterator[Line | BadLine] = iter(lines)
         self._told = told
         self._advanced = advanced
+        self._wait_seconds = wait_seconds
         # What is to be sent again, and what was sent and waits for its result, both in the order of the lines.
         self._again: deque[Line] = deque()
         self._sent: deque[Line] = deque()
@@ -97,7 +100,7 @@ class BulkLoad:
             attempts = 1 if self.report.lines > before else attempts + 1
             if attempts >= ATTEMPTS_MAX or not _may_succeed_later(error):
                 raise error
-            await asyncio.sleep(min(_WAIT_SECONDS * 2 ** (attempts - 1), _WAIT_SECONDS_MAX))
+            await asyncio.sleep(min(self._wait_seconds * 2 ** (attempts - 1), _WAIT_SECONDS_MAX))
         return self.report
 
     async def _one_stream(self) -> grpc.aio.AioRpcError | None:

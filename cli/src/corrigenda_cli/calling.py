@@ -80,6 +80,12 @@ def add_idempotency_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def runs(parser: argparse.ArgumentParser, work: Callable[[argparse.Namespace, Client], Awaitable[int]]) -> None:
+    """Lets a subcommand call the services: adds the options for that, and what it does with a client."""
+    add_calling_options(parser)
+    parser.set_defaults(run=lambda options: called(options, lambda client: work(options, client)))
+
+
 def called(options: argparse.Namespace, work: Callable[[Client], Awaitable[int]]) -> int:
     """Runs ``work`` with a client of the key in the environment.
 

@@ -36,11 +36,22 @@ def add_output_options(parser: argparse._ActionsContainer) -> None:
     )
     parser.add_argument(
         "--zone",
+        type=_zone,
         default=os.environ.get("CORRIGENDA_TIME_ZONE", ""),
         metavar="NAME",
         help="time zone to show times in, such as Europe/Vienna (default: CORRIGENDA_TIME_ZONE, else the team's if "
         "the key may read it, else UTC); JSON has UTC",
     )
+
+
+def _zone(name: str) -> str:
+    """The name of a time zone that there is, looked up before anything is sent; empty: none is asked for."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        return ZoneInfo(name).key if name else ""
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise argparse.ArgumentTypeError(f"there is no time zone {name!r}") from None
 
 
 def console(options: argparse.Namespace, stream: TextIO | None = None) -> Console:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from corrigenda_cli.calling import add_calling_options, add_idempotency_option, called, printed
+from corrigenda_cli.calling import add_idempotency_option, printed, runs
+from corrigenda_cli.help_text import add_command
 from corrigenda_cli.output import print_json
 
 if TYPE_CHECKING:
@@ -20,18 +21,24 @@ _BASES = ("evidence_time", "stated_time", "observed_time")
 
 def add_registry_parsers(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the three actions."""
-    listing = actions.add_parser("list", help="list the registered predicates of a team")
+    listing = add_command(
+        actions,
+        "list",
+        summary="list the registered predicates of a team",
+        examples=["corrigenda predicates list deploy"],
+    )
     listing.add_argument("prefix", nargs="?", default="", help="only those whose key or alias begins so")
     listing.add_argument("--retired", action="store_true", help="also retired ones")
-    add_calling_options(listing)
-    listing.set_defaults(run=lambda options: called(options, lambda client: _list(options, client)))
+    runs(listing, _list)
 
-    register = actions.add_parser(
+    register = add_command(
+        actions,
         "register",
-        help="register a predicate or its next version",
+        summary="register a predicate or its next version",
         description="Registers a predicate, or its next version, with everything that it says: nothing is taken over "
         "from the version before. Where a cardinality changes, `corrigenda predicates scan` looks at what "
         "is recorded.",
+        examples=['corrigenda predicates register owned_by --cardinality one --alias "is owned by"'],
     )
     register.add_argument("key", help="its key, such as owned_by")
     register.add_argument("--kind", choices=_KINDS, default="state", help="a state that holds, or an event (state)")
@@ -51,20 +58,20 @@ def add_registry_parsers(actions: argparse._SubParsersAction[argparse.ArgumentPa
     )
     register.add_argument("--retire", action="store_true", help="it takes no new statements any more")
     add_idempotency_option(register)
-    add_calling_options(register)
-    register.set_defaults(run=lambda options: called(options, lambda client: _register(options, client)))
+    runs(register, _register)
 
-    scan = actions.add_parser(
+    scan = add_command(
+        actions,
         "scan",
-        help="look at what is recorded after a change of the registry",
+        summary="look at what is recorded after a change of the registry",
         description="Folds every slot of a predicate, or of all, by the registry as it is now, and opens the conflicts "
         "that follow. Repeated with its --idempotency-key it goes on where it ended.",
+        examples=["corrigenda predicates scan owned_by"],
     )
     scan.add_argument("key", nargs="?", default="", help="key of the predicate (default: all)")
     scan.add_argument("--slots-per-commit", type=int, metavar="N", help="1..100 (20)")
     add_idempotency_option(scan)
-    add_calling_options(scan)
-    scan.set_defaults(run=lambda options: called(options, lambda client: _scan(options, client)))
+    runs(scan, _scan)
 
 
 async def _list(options: argparse.Namespace, client: Client) -> int:

@@ -146,9 +146,9 @@ CREATE FUNCTION search_text(p_terms text[], p_valid_at timestamptz, p_known_at t
 RETURNS TABLE (fragment_id uuid, place bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 DECLARE
-    c_sample CONSTANT integer := 1000;
+    c_sample CONSTANT integer := 500;
     -- More of the sample have a frequent word: more than one document in a hundred.
-    c_frequent CONSTANT integer := 10;
+    c_frequent CONSTANT integer := 5;
     v_team_id uuid := nullif(current_setting('app.team_id', true), '')::uuid;
     v_lexemes text[] := tsvector_to_array(team_lexemes(v_team_id, p_terms));
     v_telling tsquery := at_least(v_lexemes, 1);

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     methods = wire_methods()
     if options.list or options.method is None:
         for method in methods:
-            print(f"{method.name:<40} {_summary(method)}")
+            print(f"{method.name:<40} {_summary(method)}{_beside(method)}")
         return ExitStatus.DONE if options.list else ExitStatus.USAGE
     found = [one for one in methods if options.method in (one.name, one.descriptor.name)]
     if len(found) != 1:
@@ -105,6 +105,14 @@ def _requests(method: WireMethod, given: str) -> Iterator[Message]:
         request = method.new_request()
         fill_from_json(request, said)
         yield request
+
+
+def _beside(method: WireMethod) -> str:
+    """The command for people that reaches it, if there is one."""
+    from corrigenda_cli.reached import command_of
+
+    command = command_of(method.name)
+    return f" ({command})" if command else ""
 
 
 def _summary(method: WireMethod) -> str:

@@ -1,4 +1,4 @@
-"""`corrigenda conflicts`: lists, shows and explains what the team disagrees about."""
+"""`corrigenda conflicts`: lists, shows and explains what the team disagrees about, and settles one's own part."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from corrigenda_cli.asking import (
     ask_in_view,
     ask_pages,
     known_of,
+    listen,
     said,
+    view_of,
 )
-from corrigenda_cli.calling import add_calling_options, called
+from corrigenda_cli.calling import runs
+from corrigenda_cli.finding import ITEM_KINDS, ITEM_STATUSES
 from corrigenda_cli.help_text import add_command
 from corrigenda_cli.naming import ENTITY_HELP, entity_id_of
 from corrigenda_cli.output import shown
+from corrigenda_cli.settling import add_settling_parsers
 
 if TYPE_CHECKING:
     from corrigenda.conflict.v1 import conflict_service_pb2
@@ -30,9 +34,8 @@ if TYPE_CHECKING:
 ENTRY_KINDS = ("team_case", "review_item")
 CASE_KINDS = ("current_state", "polarity", "reference")
 CASE_STATUSES = ("open", "overdue", "resolved", "dismissed")
-ITEM_KINDS = ("identity", "predicate", "relationship", "correction", "quarantine", "winner_withdrawn")
-ITEM_STATUSES = ("pending", "resolved", "closed")
 QUOTED_MEMBERS_DEFAULT = 3
+_EXAMPLE_ID = "0192f0c4-6f6e-7c52-8f06-f852339d0772"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -41,10 +44,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         subparsers,
         "conflicts",
         summary="see and settle what the team disagrees about",
-        examples=["corrigenda conflicts list", "corrigenda conflicts show 0192f0c4-6f6e-7c52-8f06-f852339d0772"],
+        examples=["corrigenda conflicts list", f"corrigenda conflicts show {_EXAMPLE_ID}"],
     ).add_subparsers(metavar="action", required=True)
     _add_list(actions)
     _add_show(actions)
+    _add_explain(actions)
+    add_settling_parsers(actions)
+    _add_watch(actions)
 
 
 def _add_list(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -72,8 +78,7 @@ def _add_list(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add_known_options(parser)
     add_min_revision_option(parser)
     add_paging_options(parser)
-    add_calling_options(parser)
-    parser.set_defaults(run=lambda options: called(options, lambda client: _list(options, client)))
+    runs(parser, _list)
 
 
 def _add_show(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -82,8 +87,8 @@ def _add_show(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "show",
         summary="show one conflict: its positions side by side, with what carries them",
         examples=[
-            "corrigenda conflicts show 0192f0c4-6f6e-7c52-8f06-f852339d0772",
-            "corrigenda conflicts show 0192f0c4-6f6e-7c52-8f06-f852339d0772 --revision 12 --json",
+            f"corrigenda conflicts show {_EXAMPLE_ID}",
+            f"corrigenda conflicts show {_EXAMPLE_ID} --revision 12 --json",
         ],
     )
     parser.add_argument("conflict", help="id of the conflict")
@@ -97,8 +102,36 @@ def _add_show(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add_known_options(parser)
     add_min_revision_option(parser)
     add_paging_options(parser)
-    add_calling_options(parser)
-    parser.set_defaults(run=lambda options: called(options, lambda client: _show(options, client)))
+    runs(parser, _show)
+
+
+def _add_explain(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = add_command(
+        actions,
+        "explain",
+        summary="say why a conflict is decided as it is, and what would change it",
+        examples=[f"corrigenda conflicts explain {_EXAMPLE_ID}"],
+    )
+    parser.add_argument("conflict", help="id of the conflict")
+    add_known_options(parser)
+    add_min_revision_option(parser)
+    runs(parser, _explain)
+
+
+def _add_watch(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = add_command(
+        actions,
+        "watch",
+        summary="follow what happens to conflicts and to your questions, until Ctrl-C",
+        description="Shows what commits changed, the oldest first, and goes on with what is committed later. Asks "
+        "again when a stream ends, after the last revision that came: nothing is missed or repeated.",
+        examples=["corrigenda conflicts watch --after-revision 120", "corrigenda conflicts watch --until-now --json"],
+    )
+    parser.add_argument("--after-revision", type=int, default=0, metavar="N", help="only what came after it (all)")
+    parser.add_argument("--mine", action="store_true", help="only conflicts in which you hold or held a position")
+    parser.add_argument("--until-now", action="store_true", help="end with what is committed by now")
+    add_min_revision_option(parser)
+    runs(parser, _watch)
 
 
 async def _list(options: argparse.Namespace, client: Client) -> int:
@@ -149,3 +182,32 @@ async def _carriers(client: Client, answer: conflict_service_pb2.GetConflictResp
 
     traces = await asyncio.gather(*map(trace, members))
     return Carriers(traces=dict(zip(members, traces, strict=True)))
+
+
+async def _explain(options: argparse.Namespace, client: Client) -> int:
+    from corrigenda_cli.rendering.explanations import draw_explanation
+
+    fields = said(conflict_id=options.conflict, known=known_of(options), min_revision=options.min_revision)
+    answer, view = await ask_in_view(client, options, ask(client, "ExplainConflict", fields))
+    return shown(options, answer, draw_explanation, view)
+
+
+async def _watch(options: argparse.Namespace, client: Client) -> int:
+    from corrigenda_cli.rendering.streams import draw_conflict_changes
+
+    view = await view_of(client, options)
+    after, status = options.after_revision, 0
+    while True:
+        fields = said(
+            after_revision=after,
+            mine=options.mine,
+            until_now=options.until_now,
+            min_revision=options.min_revision,
+        )
+        async for answer in listen(client, "WatchConflicts", fields):
+            after = answer.revision
+            # That there is nothing is said by a stream that ends, and not whenever one begins.
+            if answer.changes or options.until_now or options.json:
+                status = shown(options, answer, draw_conflict_changes, view)
+        if options.until_now:
+            return status

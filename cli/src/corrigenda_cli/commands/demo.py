@@ -16,6 +16,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corrigenda_cli.help_text import add_command
+
 if TYPE_CHECKING:
     from corrigenda_cli.demonstration import Result
     from corrigenda_cli.stack import Stack
@@ -23,11 +25,13 @@ if TYPE_CHECKING:
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the subcommand."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "demo",
-        help="play the demonstration on a throw-away stack",
+        summary="play the demonstration on a throw-away stack",
         description="Starts a fresh stack on free ports, plays one disagreement through the public gRPC API, and stops "
         "everything again. Exit status 0 if it went as it should, or as the flags say; 1 if not.",
+        examples=["corrigenda demo", "corrigenda demo --json --without-reviewer"],
     )
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output, no transcript")
     parser.add_argument("--without-reviewer", action="store_true", help="start no reviewer: nothing is resolved")

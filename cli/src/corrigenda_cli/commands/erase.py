@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from corrigenda_cli.calling import add_calling_options, add_idempotency_option, called, printed
+from corrigenda_cli.calling import add_idempotency_option, printed, runs
+from corrigenda_cli.help_text import add_command
 
 if TYPE_CHECKING:
     from corrigenda_core.rpc.client import Client
@@ -13,18 +14,19 @@ if TYPE_CHECKING:
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the subcommand."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "erase",
-        help="take a text away for good",
+        summary="take a text away for good",
         description="Replaces a fragment's text, its exact copies and the words that nothing else gave by tombstones, "
         "in every table and every past view. What it supported is judged without it. Nobody can take this back. "
         "Afterwards have the tables rewritten (ANALYZE, VACUUM FULL) and see to the backups, as the guide says.",
+        examples=['corrigenda erase 0192f0c4-6f6e-7c52-8f06-f852339d0772 --reason "asked for by the person"'],
     )
     parser.add_argument("fragment", help="id of the fragment")
     parser.add_argument("--reason", required=True, help="why, for the record; it must not repeat the text")
     add_idempotency_option(parser)
-    add_calling_options(parser)
-    parser.set_defaults(run=lambda options: called(options, lambda client: _erase(options, client)))
+    runs(parser, _erase)
 
 
 async def _erase(options: argparse.Namespace, client: Client) -> int:

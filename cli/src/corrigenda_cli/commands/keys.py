@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from corrigenda_cli.calling import add_calling_options, add_idempotency_option, called, instant, printed
+from corrigenda_cli.help_text import add_command
 
 if TYPE_CHECKING:
     from corrigenda.admin.v1 import profile_pb2
@@ -17,33 +18,50 @@ PAGE_SIZE = 200
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the subcommand."""
-    actions = subparsers.add_parser("keys", help="make, list, rotate and revoke API keys").add_subparsers(
-        metavar="action", required=True
+    actions = add_command(
+        subparsers, "keys", summary="make, list, rotate and revoke API keys", examples=["corrigenda keys list"]
+    ).add_subparsers(metavar="action", required=True)
+    create = add_command(
+        actions,
+        "create",
+        summary="make a key for a profile; its secret is shown once",
+        examples=['corrigenda keys create 0192f0c4-6f6e-7c52-8f06-f852339d0772 --scope read --label "the night job"'],
     )
-    create = actions.add_parser("create", help="make a key for a profile; its secret is shown once")
     create.add_argument("profile", help="id of the profile that it acts for")
     create.add_argument("--scope", action="append", choices=SCOPES, required=True, help="what it may do; repeatable")
     create.add_argument("--label", default="", help="what it is for, in words")
     create.add_argument("--expires", type=instant, metavar="TIME", help="when it expires (default: never)")
     create.set_defaults(run=lambda options: called(options, lambda client: _create(options, client)))
 
-    listing = actions.add_parser("list", help="list keys, the oldest first, without their secrets")
+    listing = add_command(
+        actions,
+        "list",
+        summary="list keys, the oldest first, without their secrets",
+        examples=["corrigenda keys list --all --json"],
+    )
     listing.add_argument("--profile", default="", metavar="ID", help="only keys of this profile")
     listing.add_argument("--all", action="store_true", help="also keys that are revoked or have expired")
     listing.set_defaults(run=lambda options: called(options, lambda client: _list(options, client)))
 
-    rotate = actions.add_parser(
+    rotate = add_command(
+        actions,
         "rotate",
-        help="make the next key of a line; the one before works on for a while",
+        summary="make the next key of a line; the one before works on for a while",
         description="Makes a key for the same profile that may do the same and shows its secret, once. The replaced "
         "key works on until the overlap has passed. What that one had replaced is revoked.",
+        examples=["corrigenda keys rotate 0192f0c4-6f6e-7c52-8f06-f852339d0772 --overlap-seconds 3600"],
     )
     rotate.add_argument("key", help="id of the key to replace")
     rotate.add_argument("--overlap-seconds", type=int, metavar="N", help="how long it works on (default: a day)")
     rotate.add_argument("--expires", type=instant, metavar="TIME", help="when the new key expires (default: never)")
     rotate.set_defaults(run=lambda options: called(options, lambda client: _rotate(options, client)))
 
-    revoke = actions.add_parser("revoke", help="end a key for good")
+    revoke = add_command(
+        actions,
+        "revoke",
+        summary="end a key for good",
+        examples=['corrigenda keys revoke 0192f0c4-6f6e-7c52-8f06-f852339d0772 --reason "changed over"'],
+    )
     revoke.add_argument("key", help="id of the key")
     revoke.add_argument("--reason", default="", help="why, for the record")
     revoke.set_defaults(run=lambda options: called(options, lambda client: _revoke(options, client)))

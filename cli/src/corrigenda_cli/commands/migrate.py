@@ -6,17 +6,22 @@ import argparse
 import os
 import sys
 
+from corrigenda_cli.exit_statuses import ExitStatus
+from corrigenda_cli.help_text import add_command
+
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the subcommand."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "migrate",
-        help="bring the schema of a database to this version",
+        summary="bring the schema of a database to this version",
         description="Makes extensions and roles where they are missing and permitted, then applies the migrations. "
         "A login role gets the password that CORRIGENDA_PASSWORD_<ROLE> holds (for example "
         "CORRIGENDA_PASSWORD_INGEST); the others keep theirs.",
+        examples=["corrigenda migrate --database-url postgresql://owner@localhost/corrigenda"],
     )
     parser.add_argument(
         "--database-url",
@@ -40,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
 
     if not options.database_url:
         print(f"set {URL_VARIABLE} or give --database-url", file=sys.stderr)
-        return 2
+        return ExitStatus.USAGE
     prefix = "CORRIGENDA_PASSWORD_"
     passwords = {
         f"corrigenda_{name.removeprefix(prefix).lower()}": value
@@ -56,8 +61,8 @@ def run(options: argparse.Namespace) -> int:
         done = distribute(options.database_url) if options.distribute else None
     except (MigrationRefused, RolesRefused, DistributionRefused, psycopg.OperationalError) as problem:
         print(f"not migrated: {str(problem).strip()}", file=sys.stderr)
-        return 1
+        return ExitStatus.FAILED
     print("the schema is up to date")
     if done is not None:
         print(f"{len(done.tables)} tables newly distributed; the teams live on {done.nodes} nodes")
-    return 0
+    return ExitStatus.DONE

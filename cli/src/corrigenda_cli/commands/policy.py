@@ -12,27 +12,38 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import BinaryIO
 
+from corrigenda_cli.help_text import add_command
+
 LINE_LIMIT_BYTES = 4 * 1024 * 1024
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds `policy evaluate` and `policy explain`."""
-    parser = subparsers.add_parser("policy", help="decide or explain case snapshots from standard input")
+    parser = add_command(
+        subparsers,
+        "policy",
+        summary="decide or explain case snapshots from standard input",
+        examples=["corrigenda policy evaluate < snapshots.jsonl"],
+    )
     actions = parser.add_subparsers(metavar="action", required=True)
 
-    evaluate = actions.add_parser(
+    evaluate = add_command(
+        actions,
         "evaluate",
-        help="one decision for each snapshot",
+        summary="one decision for each snapshot",
         description="Reads one case snapshot a line (JSON) and writes one decision a line. A line that is no snapshot "
         'is answered with {"error": ..., "line": n}, and the exit status is 1 in the end.',
+        examples=["corrigenda policy evaluate < snapshots.jsonl > decisions.jsonl"],
     )
     evaluate.set_defaults(run=run_evaluate)
 
-    explain = actions.add_parser(
+    explain = add_command(
+        actions,
         "explain",
-        help="why each snapshot is decided as it is, and what would change it",
+        summary="why each snapshot is decided as it is, and what would change it",
         description="Reads one case snapshot a line (JSON) and writes what each rule compared, what is missing, what "
         "the deadline would bring and what one more independent witness would change.",
+        examples=["corrigenda policy explain --json < snapshots.jsonl"],
     )
     explain.add_argument("--json", action="store_true", help="one JSON object a line instead of tables")
     explain.set_defaults(run=run_explain)

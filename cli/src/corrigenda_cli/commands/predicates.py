@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from corrigenda_cli.calling import KEY_VARIABLE, add_calling_options, called
 from corrigenda_cli.exit_statuses import ExitStatus
+from corrigenda_cli.help_text import add_command
 from corrigenda_cli.registering import add_registry_parsers
 
 if TYPE_CHECKING:
@@ -22,21 +23,28 @@ PAGE_SIZE = 200
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the subcommand."""
-    actions = subparsers.add_parser(
-        "predicates", help="show and load vocabularies, and keep a team's registry"
+    actions = add_command(
+        subparsers,
+        "predicates",
+        summary="show and load vocabularies, and keep a team's registry",
+        examples=["corrigenda predicates list", "corrigenda predicates load software-teams"],
     ).add_subparsers(metavar="action", required=True)
-    show = actions.add_parser(
+    show = add_command(
+        actions,
         "show",
-        help="print a vocabulary that comes with the product, to be changed and loaded",
+        summary="print a vocabulary that comes with the product, to be changed and loaded",
         description="Prints the TOML text of a vocabulary; without a name, the names that there are.",
+        examples=["corrigenda predicates show software-teams > ours.toml"],
     )
     show.add_argument("name", nargs="?", help="its name, such as software-teams")
     show.set_defaults(run=run_show)
-    load = actions.add_parser(
+    load = add_command(
+        actions,
         "load",
-        help="register the predicates of a vocabulary in a team",
+        summary="register the predicates of a vocabulary in a team",
         description="Registers every predicate that the team does not have. One that it has in another form is left "
         f"alone and named, unless --update is given. Needs the key of an administrator in {KEY_VARIABLE}.",
+        examples=["corrigenda predicates load software-teams", "corrigenda predicates load ours.toml --update"],
     )
     load.add_argument("vocabulary", help="the name of one that comes with the product, or the path of a TOML file")
     load.add_argument(
@@ -54,12 +62,12 @@ def run_show(options: argparse.Namespace) -> int:
     names = shipped_names()
     if options.name is None:
         print("\n".join(names))
-        return 0
+        return ExitStatus.DONE
     if options.name not in names:
         print(f"there is no vocabulary {options.name}; there are {', '.join(names)}", file=sys.stderr)
-        return 2
+        return ExitStatus.USAGE
     print(vocabulary_text(options.name), end="")
-    return 0
+    return ExitStatus.DONE
 
 
 def run_load(options: argparse.Namespace) -> int:
@@ -70,7 +78,7 @@ def run_load(options: argparse.Namespace) -> int:
         vocabulary = parse_vocabulary(vocabulary_text(options.vocabulary))
     except VocabularyError as problem:
         print(f"no vocabulary: {problem}", file=sys.stderr)
-        return 2
+        return ExitStatus.USAGE
     return called(options, lambda client: _loaded(options, client, vocabulary))
 
 

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from corrigenda_cli.asking import add_min_revision_option, ask, ask_in_view, said
-from corrigenda_cli.calling import add_calling_options, called
+from corrigenda_cli.calling import runs
 from corrigenda_cli.help_text import add_command
 from corrigenda_cli.output import shown
 from corrigenda_cli.reading.submissions import add_submission_options, submission_of
@@ -31,8 +31,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_submission_options(parser)
     add_min_revision_option(parser)
-    add_calling_options(parser)
-    parser.set_defaults(run=lambda options: called(options, lambda client: _preflight(options, client)))
+    runs(parser, _preflight)
 
 
 async def _preflight(options: argparse.Namespace, client: Client) -> int:

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from corrigenda_cli.asking import add_min_revision_option, add_temporal_options, ask, ask_in_view, said, temporal_of
-from corrigenda_cli.calling import add_calling_options, called
+from corrigenda_cli.calling import runs
 from corrigenda_cli.help_text import add_command
 from corrigenda_cli.output import shown
 
@@ -33,8 +33,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--explain", action="store_true", help="say how each result came to its place")
     add_temporal_options(parser)
     add_min_revision_option(parser)
-    add_calling_options(parser)
-    parser.set_defaults(run=lambda options: called(options, lambda client: _recall(options, client)))
+    runs(parser, _recall)
 
 
 async def _recall(options: argparse.Namespace, client: Client) -> int:

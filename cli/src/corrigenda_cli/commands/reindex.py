@@ -11,6 +11,9 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corrigenda_cli.exit_statuses import ExitStatus
+from corrigenda_cli.help_text import add_command
+
 if TYPE_CHECKING:
     from corrigenda_core.config import EmbedderSettings
     from corrigenda_core.persistence.space_store import SpaceStore
@@ -19,18 +22,22 @@ if TYPE_CHECKING:
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 ROLE = "corrigenda_indexer"
 TEAMS_PER_LOOK = 1000
-EXIT_DONE, EXIT_LEFT, EXIT_USAGE = 0, 1, 2
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the subcommand."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "reindex",
-        help="embed anew what another model embedded",
+        summary="embed anew what another model embedded",
         description="Gives every search document a vector of the embedder that the settings name (CORRIGENDA_EMBEDDER "
         "and what belongs to it, as the indexer has them), document by document: the old vectors serve until then, and "
         "the command may be stopped and repeated. Texts that could not be embedded before are tried again. Exit status "
         "0: all done; 1: some are left; 2: it could not begin.",
+        examples=[
+            "corrigenda reindex --directory .corrigenda",
+            "corrigenda reindex --team 0192f0c4-6f6e-7c52-8f06-f852339d0772 --json",
+        ],
     )
     parser.add_argument(
         "--team", action="append", type=_team_id, metavar="ID", help="one team, repeatable (default: all)"
@@ -98,7 +105,7 @@ async def _reindexed(options: argparse.Namespace, url: str, settings: EmbedderSe
         print(json.dumps(done))
     else:
         print(f"{len(done['teams'])} teams are in {done['space']}" + (f", {left} documents are left" if left else ""))
-    return EXIT_LEFT if left else EXIT_DONE
+    return ExitStatus.FAILED if left else ExitStatus.DONE
 
 
 async def _respaced(options: argparse.Namespace, store: SpaceStore, embedder: Embedder) -> dict[str, Any]:
@@ -142,4 +149,4 @@ def _team_id(text: str) -> str:
 
 def _cannot(reason: str) -> int:
     print(f"corrigenda reindex: {reason}", file=sys.stderr)
-    return EXIT_USAGE
+    return ExitStatus.USAGE

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from corrigenda_cli.asking import ask, ask_in_view, said
-from corrigenda_cli.calling import InputError, add_calling_options, add_idempotency_option, called
+from corrigenda_cli.calling import InputError, add_idempotency_option, runs
 from corrigenda_cli.help_text import add_command
 from corrigenda_cli.loading import add_loading_options, load_file
 from corrigenda_cli.output import shown
@@ -41,8 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_loading_options(lines)
     parser.add_argument("--verification-token", default="", metavar="TOKEN", help="go by the verdict of a preflight")
     add_idempotency_option(parser)
-    add_calling_options(parser)
-    parser.set_defaults(run=lambda options: called(options, lambda client: _remember(options, client)))
+    runs(parser, _remember)
 
 
 async def _remember(options: argparse.Namespace, client: Client) -> int:

@@ -15,6 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corrigenda_cli.exit_statuses import ExitStatus
+from corrigenda_cli.help_text import add_command
+from corrigenda_cli.reviewing import add_reviewing_parsers
+
 if TYPE_CHECKING:
     import psycopg
     from corrigenda_core.domain.snapshots import CaseDecision
@@ -23,33 +27,45 @@ if TYPE_CHECKING:
 
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 ROLE = "corrigenda_auditor"
-EXIT_SAME, EXIT_DIFFERENT, EXIT_CANNOT_TELL = 0, 1, 2
 DIFFERENCES_SHOWN = 20
+_TEAM = "0192f0c4-6f6e-7c52-8f06-f852339d0772"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds `review replay` and `review preview`."""
-    parser = subparsers.add_parser("review", help="replay past decisions on conflicts, or preview other settings")
-    actions = parser.add_subparsers(metavar="action", required=True)
+    actions = add_command(
+        subparsers,
+        "review",
+        summary="have conflicts reviewed, replay past decisions, or preview other settings",
+        examples=["corrigenda review now --wait 20", "corrigenda review runs"],
+    ).add_subparsers(metavar="action", required=True)
+    add_reviewing_parsers(actions)
 
-    replay = actions.add_parser(
+    replay = add_command(
+        actions,
         "replay",
-        help="decide every stored look again and compare",
+        summary="decide every stored look again and compare",
         description="Decides every look of a team again, from the snapshot that was kept with it, and compares with "
         "what was decided then, byte by byte. Exit status 0: all are the same; 1: one differs; 2: it could not be "
         "looked at. --emit writes the stored snapshots or decisions as lines instead: what `corrigenda policy "
         "evaluate` answers to the ones are the others.",
+        examples=[
+            f"corrigenda review replay --team {_TEAM} --directory .corrigenda",
+            f"corrigenda review replay --team {_TEAM} --emit snapshots",
+        ],
     )
     _add_source(replay)
     replay.add_argument("--emit", choices=["snapshots", "decisions"], help="write what is stored, a line for each look")
     replay.set_defaults(run=run_replay)
 
-    preview = actions.add_parser(
+    preview = add_command(
+        actions,
         "preview",
-        help="what would be decided on live conflicts under another setting",
+        summary="show what would be decided on live conflicts under another setting",
         description="Decides every live conflict of a team twice: as it is, and with what is given here. Nothing is "
         "stored. A deadline of an open conflict is never moved: --review-period-days shows what another period would "
         "have brought.",
+        examples=[f"corrigenda review preview --team {_TEAM} --review-period-days 3"],
     )
     _add_source(preview)
     preview.add_argument("--review-period-days", type=int, metavar="N", help="count deadlines anew: 1..30 days")
@@ -99,7 +115,7 @@ def _emit(looks: Iterable[StoredEvaluation], what: str) -> int:
         else:
             line = encode_stored_decision(look.decision)
         sys.stdout.write(line + "\n")
-    return EXIT_SAME
+    return ExitStatus.DONE
 
 
 def _replay(looks: Iterable[StoredEvaluation], *, as_json: bool) -> int:
@@ -126,7 +142,7 @@ def _replay(looks: Iterable[StoredEvaluation], *, as_json: bool) -> int:
         print(f"{count} looks replayed: {count - differing} the same, {differing} different")
         for one in shown:
             print(f"  conflict {one['conflict_id']} at revision {one['revision']}: {one['stored']}")
-    return EXIT_DIFFERENT if differing else EXIT_SAME
+    return ExitStatus.FAILED if differing else ExitStatus.DONE
 
 
 def run_preview(options: argparse.Namespace) -> int:
@@ -154,7 +170,7 @@ def run_preview(options: argparse.Namespace) -> int:
             print(f"{len(rows)} live conflicts: {len(changed)} would be decided otherwise")
             for row in listed:
                 print(f"  {row['conflict_id']} ({row['status']}): {_words(row['now'])} -> {_words(row['previewed'])}")
-        return EXIT_SAME
+        return ExitStatus.DONE
 
     return _in_snapshot(options, preview)
 
@@ -229,4 +245,4 @@ def _instant(text: str) -> datetime:
 
 def _cannot_tell(reason: str) -> int:
     print(f"corrigenda review: {reason}", file=sys.stderr)
-    return EXIT_CANNOT_TELL
+    return ExitStatus.USAGE

@@ -8,18 +8,32 @@ import os
 import sys
 from datetime import datetime
 
+from corrigenda_cli.exit_statuses import ExitStatus
+from corrigenda_cli.help_text import add_command
+from corrigenda_cli.keeping_team import add_team_parsers
+
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 PEPPER_VARIABLE = "CORRIGENDA_KEY_PEPPER"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the subcommand."""
-    teams = subparsers.add_parser("teams", help="make teams").add_subparsers(metavar="action", required=True)
-    parser = teams.add_parser(
+    teams = add_command(
+        subparsers,
+        "teams",
+        summary="make teams, and keep the settings of one",
+        examples=["corrigenda teams create platform", "corrigenda teams show"],
+    ).add_subparsers(metavar="action", required=True)
+    parser = add_command(
+        teams,
         "create",
-        help="make a team and its first administrator",
+        summary="make a team and its first administrator",
         description="Makes a team, a profile in it, and a key of that profile that may do everything. The key is shown "
         f"once. Needs {PEPPER_VARIABLE}, as the services have it.",
+        examples=[
+            "corrigenda teams create platform --admin root",
+            "corrigenda teams create archive --drive-from 2020-01-01T00:00:00Z --json",
+        ],
     )
     parser.add_argument("name", help="the name of the team")
     parser.add_argument("--admin", default="admin", metavar="NAME", help="the name of the first profile")
@@ -36,6 +50,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help=f"URL of the role corrigenda_migrator (default: {URL_VARIABLE})",
     )
     parser.set_defaults(run=run)
+    add_team_parsers(teams)
 
 
 def _instant(text: str) -> datetime:
@@ -60,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     pepper = os.environ.get(PEPPER_VARIABLE, "")
     if not options.database_url or not pepper:
         print(f"set {URL_VARIABLE} (or give --database-url) and {PEPPER_VARIABLE}", file=sys.stderr)
-        return 2
+        return ExitStatus.USAGE
     try:
         with psycopg.connect(options.database_url, autocommit=True) as connection:
             team = create_team(
@@ -74,9 +89,9 @@ def run(options: argparse.Namespace) -> int:
             )
     except psycopg.Error as problem:
         print(f"no team was made: {str(problem).strip()}", file=sys.stderr)
-        return 1
+        return ExitStatus.FAILED
     if options.json:
         print(json.dumps({"team_id": team.team_id, "profile_id": team.profile_id, "key": team.key}))
     else:
         print(f"team     {team.team_id}\nprofile  {team.profile_id}\nkey      {team.key}   (shown once)")
-    return 0
+    return ExitStatus.DONE

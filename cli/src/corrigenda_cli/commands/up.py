@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corrigenda_cli.exit_statuses import ExitStatus
+from corrigenda_cli.help_text import add_command
+
 if TYPE_CHECKING:
     from corrigenda_cli.stack import Stack
 
@@ -22,12 +25,14 @@ PROFILES = ("ada", "ben", "cleo")
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the subcommand."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "up",
-        help="run the whole stack until Ctrl-C",
+        summary="run the whole stack until Ctrl-C",
         description=f"Starts PostgreSQL (embedded, or the server that {URL_VARIABLE} names), brings the schema up to "
         "date, starts the services, their workers and the gateway for agents, and makes a demonstration team with "
         "three keys at the first start. Stops everything on Ctrl-C.",
+        examples=["corrigenda up", "corrigenda up --free-ports --json"],
     )
     parser.add_argument(
         "--directory",
@@ -69,7 +74,7 @@ async def _up(options: argparse.Namespace) -> int:
             return await _until_stopped(stack, stop)
     except (ChildFailedError, EmbeddedPostgresError) as problem:
         print(f"the stack did not start: {problem}", file=sys.stderr)
-        return 1
+        return ExitStatus.FAILED
 
 
 async def _until_stopped(stack: Stack, stop: asyncio.Event) -> int:
@@ -79,11 +84,11 @@ async def _until_stopped(stack: Stack, stop: asyncio.Event) -> int:
     await asyncio.wait({stopping, ending}, return_when=asyncio.FIRST_COMPLETED)
     if stop.is_set():
         ending.cancel()
-        return 0
+        return ExitStatus.DONE
     stopping.cancel()
     child = ending.result()
     print(f"{child.name} ended with status {child.return_code}; its log ends:\n{child.log_tail()}", file=sys.stderr)
-    return 1
+    return ExitStatus.FAILED
 
 
 def _demonstration_keys(stack: Stack) -> dict[str, str]:

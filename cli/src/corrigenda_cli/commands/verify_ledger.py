@@ -11,22 +11,29 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corrigenda_cli.exit_statuses import ExitStatus
+from corrigenda_cli.help_text import add_command
+
 if TYPE_CHECKING:
     import psycopg
     from corrigenda_core.persistence.ledger_verification import LedgerReport
 
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 ROLE = "corrigenda_auditor"
-EXIT_VERIFIED, EXIT_NOT_VERIFIED, EXIT_CANNOT_TELL = 0, 1, 2
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the subcommand."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "verify-ledger",
-        help="prove that history was not edited",
+        summary="prove that history was not edited",
         description="Recomputes the hash chain of one team or of all from the tables. Exit status 0: all verified; "
         "1: something does not fit, or there is no team; 2: it could not be looked at.",
+        examples=[
+            "corrigenda verify-ledger --directory .corrigenda",
+            "corrigenda verify-ledger --team 0192f0c4-6f6e-7c52-8f06-f852339d0772 --json",
+        ],
     )
     parser.add_argument("--team", type=_team_id, metavar="ID", help="one team (default: all)")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
@@ -67,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         return _cannot_tell(str(problem).strip())
     is_verified = bool(reports) and all(report.is_verified for report in reports)
     print(_as_json(reports, is_verified) if options.json else _as_text(reports))
-    return EXIT_VERIFIED if is_verified else EXIT_NOT_VERIFIED
+    return ExitStatus.DONE if is_verified else ExitStatus.FAILED
 
 
 def _verify(connection: psycopg.Connection[tuple[object, ...]], team: str | None) -> list[LedgerReport]:
@@ -119,4 +126,4 @@ def _team_id(text: str) -> str:
 
 def _cannot_tell(reason: str) -> int:
     print(f"corrigenda verify-ledger: {reason}", file=sys.stderr)
-    return EXIT_CANNOT_TELL
+    return ExitStatus.USAGE

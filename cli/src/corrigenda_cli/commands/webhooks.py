@@ -13,41 +13,53 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corrigenda_cli.exit_statuses import ExitStatus, status_of_reason
+from corrigenda_cli.help_text import add_command
 
 if TYPE_CHECKING:
     from corrigenda_core.persistence.notice_store import NoticeStore
 
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 ROLE = "corrigenda_notifier"
+_TEAM = "0192f0c4-6f6e-7c52-8f06-f852339d0772"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds `webhooks secret`, `webhooks list` and `webhooks resume`."""
-    parser = subparsers.add_parser("webhooks", help="secrets and state of webhook endpoints")
-    actions = parser.add_subparsers(metavar="action", required=True)
+    actions = add_command(
+        subparsers,
+        "webhooks",
+        summary="see to webhook endpoints: secrets, state, resuming",
+        examples=["corrigenda webhooks secret > endpoint.secret", f"corrigenda webhooks list --team {_TEAM}"],
+    ).add_subparsers(metavar="action", required=True)
 
-    secret = actions.add_parser(
+    secret = add_command(
+        actions,
         "secret",
-        help="make a secret that an endpoint and its receiver share",
+        summary="make a secret that an endpoint and its receiver share",
         description="Prints a fresh secret. Nothing is stored: put it into the file that the endpoint's entry names, "
         "readable by the notifier alone, and give it to the receiver.",
+        examples=["corrigenda webhooks secret > endpoint.secret"],
     )
     secret.set_defaults(run=run_secret)
 
-    listing = actions.add_parser(
+    listing = add_command(
+        actions,
         "list",
-        help="how a team's endpoints stand",
+        summary="show how a team's endpoints stand",
         description="Shows every endpoint of a team that a notifier has seen: whether it is told or parked, how often "
         "the next message has failed and why, and how far it was told. What need not be told is noted now and then.",
+        examples=[f"corrigenda webhooks list --team {_TEAM} --directory .corrigenda"],
     )
     _add_source(listing)
     listing.set_defaults(run=run_list)
 
-    resume = actions.add_parser(
+    resume = add_command(
+        actions,
         "resume",
-        help="let a parked endpoint be told again",
+        summary="let a parked endpoint be told again",
         description="Lets the notifier go on with the message that failed. --skip goes on with the one after it: the "
         "skipped one is never sent. Exit status 3: the endpoint is not parked, or no longer at that message.",
+        examples=[f"corrigenda webhooks resume --team {_TEAM} --endpoint alarms"],
     )
     _add_source(resume)
     resume.add_argument("--endpoint", metavar="NAME", required=True, help="the endpoint, as the configuration calls it")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from corrigenda.conflict.v1 import conflict_case_pb2, conflict_service_pb2, review_item_pb2
 from corrigenda.recall.v1 import recall_service_pb2, trace_pb2
-from corrigenda.type.v1 import actor_pb2
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -17,6 +16,7 @@ from corrigenda_cli.rendering.safe_text import neutralised, one_line
 from corrigenda_cli.rendering.words import (
     DIM,
     View,
+    actor_text,
     authority_text,
     counted,
     foot,
@@ -98,17 +98,6 @@ def positions_drawing(
         table.add_column(_position_head(one), ratio=1, overflow="fold")
     table.add_row(*(stacked(*_position(one, carriers, view)) for one in positions))
     return table
-
-
-def status_line(conflict: conflict_case_pb2.ConflictCase, view: View) -> Text:
-    """Where a conflict stands in a few words."""
-    return joined([styled(word(conflict, "status")), one_line(conflict.question), _next(conflict, view)])
-
-
-def actor_text(actor: actor_pb2.Actor) -> str:
-    """Who acted."""
-    kind = word(actor, "kind")
-    return f"{one_line(actor.profile.name)} ({kind})" if actor.HasField("profile") else kind
 
 
 def _case_row(conflict: conflict_case_pb2.ConflictCase, view: View) -> tuple[RenderableType, ...]:

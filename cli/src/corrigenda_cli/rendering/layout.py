@@ -77,7 +77,7 @@ def rendered(drawing: RenderableType, *, width: int = 80, colour: bool = False) 
         _environ={},
     )
     with console.capture() as captured:
-        console.print(drawing)
+        console.print(drawing, crop=False)
     return captured.get()
 
 

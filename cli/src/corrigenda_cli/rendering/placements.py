@@ -20,6 +20,7 @@ from corrigenda_cli.rendering.words import (
     sentence,
     styled,
     time_text,
+    unbroken,
     validity_text,
     word,
 )
@@ -48,9 +49,9 @@ def draw_preflight(answer: ingest_service_pb2.PreflightRememberResponse, view: V
     token: RenderableType | None = None
     if answer.verification_token:
         until = time_text(answer.verification_expires_at, view)
-        token = block(
+        token = stacked(
             Text(f"until {until}, remembering goes by this verdict with --verification-token", style=DIM),
-            identifier(answer.verification_token),
+            unbroken(answer.verification_token),
         )
     head = Text("Nothing was stored. Remembering this now would do the following:", style="bold")
     resolution = answer.resolution if answer.HasField("resolution") else None

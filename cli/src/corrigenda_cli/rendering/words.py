@@ -17,7 +17,7 @@ from rich.text import Text
 from corrigenda_cli.rendering.safe_text import one_line
 
 if TYPE_CHECKING:
-    from corrigenda.type.v1 import object_pb2, relationship_pb2, time_pb2
+    from corrigenda.type.v1 import actor_pb2, object_pb2, relationship_pb2, time_pb2
 
 DIM = "dim"
 _STYLES = {
@@ -136,6 +136,12 @@ def authority_text(message: Message, field: str = "granted_authority") -> str:
     return "" if authority == "unknown" else authority
 
 
+def actor_text(actor: actor_pb2.Actor) -> str:
+    """Who acted."""
+    kind = word(actor, "kind")
+    return f"{one_line(actor.profile.name)} ({kind})" if actor.HasField("profile") else kind
+
+
 def counted(number: int, one: str, several: str = "") -> str:
     """``1 witness``, ``2 witnesses``."""
     return f"{number} {one if number == 1 else several or f'{one}s'}"
@@ -158,7 +164,12 @@ def joined(parts: Sequence[Text | str], separator: str = " · ") -> Text:
 
 def identifier(name: str) -> Text:
     """An id, to be copied."""
-    return Text(name, style=DIM, no_wrap=True, overflow="ignore")
+    return Text(name, style=DIM)
+
+
+def unbroken(text: str) -> Text:
+    """A line that must be copied as a whole, however long it is; at the left edge, where nothing cuts it."""
+    return Text(text, style=DIM, no_wrap=True, overflow="ignore")
 
 
 def left_out(shown: int, total: int, nouns: str) -> Text:
@@ -171,7 +182,7 @@ def page_note(shown: int, total: int, next_page_token: str) -> Text:
     if not next_page_token:
         return Text("")
     of = f" of {total}" if total else ""
-    return Text(f"{shown}{of} shown; go on with --page-token {next_page_token}, or --all", style=DIM)
+    return unbroken(f"{shown}{of} shown; go on with --all, or with --page-token {next_page_token}")
 
 
 def foot(view: View, *, revision: int, more: str = "") -> Text:

@@ -16,7 +16,7 @@ from pydantic_settings import BaseSettings
 
 from corrigenda_core.providers.remote.service import Service
 from corrigenda_core.settings_source import SETTINGS_SOURCE
-from corrigenda_core.wire_config import ListeningSettings
+from corrigenda_core.wire_config import AdmissionSettings, ListeningSettings
 
 # A key shorter than this could be guessed.
 MIN_SECRET_CODE_POINTS = 32
@@ -111,7 +111,7 @@ class ProcessSettings(ObservedSettings):
     )
 
 
-class ServerSettings(ProcessSettings, ListeningSettings):
+class ServerSettings(ProcessSettings, ListeningSettings, AdmissionSettings):
     """What a process needs beside that to serve calls: an address, and the secrets of keys and tokens."""
 
     listen: Address = Field(

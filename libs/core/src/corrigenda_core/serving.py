@@ -29,11 +29,12 @@ from corrigenda_core.policy.authorization import may_call_method
 from corrigenda_core.ports.failpoints import armed
 from corrigenda_core.process import announce_ready, stop_event
 from corrigenda_core.process_health import ProcessHealth
+from corrigenda_core.rpc.admission import Admission
 from corrigenda_core.rpc.interceptors import CallGate
 from corrigenda_core.rpc.methods import methods_of
 from corrigenda_core.rpc.metrics import CallMetrics
 from corrigenda_core.rpc.page_tokens import PageTokens
-from corrigenda_core.rpc.rate_limit import RateLimit, RateLimiter
+from corrigenda_core.rpc.rate_limit import RateLimiter
 from corrigenda_core.rpc.server import DependencyCheck, RpcServer, ServiceBinding
 from corrigenda_core.security.caller_cache import Authenticator
 from corrigenda_core.security.certificates import server_credentials
@@ -156,7 +157,8 @@ async def serve(
         methods=methods_of(service.descriptor for service in services),
         authenticator=authenticator or make_authenticator(foundation, settings),
         may_call=may_call_method,
-        limiter=RateLimiter(RateLimit()),
+        limiter=RateLimiter(settings.rate_limits),
+        admission=Admission(settings.admission_bounds),
         metrics=CallMetrics(foundation.registry),
     )
     server = RpcServer(

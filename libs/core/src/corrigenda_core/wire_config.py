@@ -1,4 +1,4 @@
-"""The settings of the wire: who a process is, whom it trusts, and where plain text may be spoken.
+"""The settings of the wire: who a process is, whom it trusts, where plain text is spoken, how much is taken at once.
 
 Plain text is for one machine. A process that would speak it with another one does not start, unless its operator has
 said that the network between them is trusted.
@@ -12,6 +12,8 @@ from typing import Self
 from pydantic import Field, FilePath, model_validator
 from pydantic_settings import BaseSettings
 
+from corrigenda_core.rpc.admission import AdmissionBounds
+from corrigenda_core.rpc.rate_limit import RateLimit, RateLimits
 from corrigenda_core.security.certificates import ClientTls, ServerTls
 from corrigenda_core.settings_source import SETTINGS_SOURCE
 
@@ -102,3 +104,38 @@ class ListeningSettings(CallingSettings):
                 " inside a network that you trust"
             )
         return None
+
+
+class AdmissionSettings(BaseSettings):
+    """How much a process takes at once, and how often it may be called."""
+
+    model_config = SETTINGS_SOURCE
+
+    calls_at_once: int = Field(default=64, ge=1, le=10_000, description="How many calls work at the same time.")
+    calls_waiting: int = Field(
+        default=256, ge=0, le=100_000, description="How many calls wait behind them before more are refused."
+    )
+    streams_at_once: int = Field(default=256, ge=1, le=100_000, description="How many streams are open at once.")
+    key_calls_per_second: float = Field(
+        default=200.0, gt=0.0, description="How often one key may call this process, on average."
+    )
+    key_burst_calls: int = Field(default=400, ge=1, description="How many calls of one key may come at once.")
+    team_calls_per_second: float = Field(
+        default=1000.0, gt=0.0, description="How often all keys of one team may call this process, on average."
+    )
+    team_burst_calls: int = Field(default=2000, ge=1, description="How many calls of one team may come at once.")
+
+    @property
+    def admission_bounds(self) -> AdmissionBounds:
+        """How many calls there may be."""
+        return AdmissionBounds(
+            calls_at_once=self.calls_at_once, calls_waiting=self.calls_waiting, streams_at_once=self.streams_at_once
+        )
+
+    @property
+    def rate_limits(self) -> RateLimits:
+        """How often may be called."""
+        return RateLimits(
+            key=RateLimit(calls_per_second=self.key_calls_per_second, burst_calls=self.key_burst_calls),
+            team=RateLimit(calls_per_second=self.team_calls_per_second, burst_calls=self.team_burst_calls),
+        )

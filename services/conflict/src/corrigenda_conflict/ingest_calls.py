@@ -22,7 +22,8 @@ class IngestCalls:
     """
 
     def __init__(self, address: str, tls: ClientTls | None = None) -> None:
-        self._channel = ServiceChannel(address, tls)
+        # Who called this service repeats a call that is worth it: two that repeat would multiply.
+        self._channel = ServiceChannel(address, tls, retries=False)
 
     async def close(self) -> None:
         """Closes the connection."""

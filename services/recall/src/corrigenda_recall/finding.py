@@ -67,10 +67,10 @@ def _paths(edges: Iterable[FoundEdge], around: Surroundings) -> dict[FragmentId,
     grouped: dict[FragmentId, dict[RelationshipId, list[FoundEdge]]] = defaultdict(lambda: defaultdict(list))
     for edge in edges:
         grouped[edge.fragment_id][edge.relationship.relationship_id].append(edge)
-    return {
-        fragment_id: tuple(sorted((_path(own, around) for own in rows.values()), key=_place))
-        for fragment_id, rows in grouped.items()
-    }
+    paths = {fragment_id: [_path(own, around) for own in rows.values()] for fragment_id, rows in grouped.items()}
+    for several in paths.values():
+        several.sort(key=_place)
+    return {fragment_id: tuple(own) for fragment_id, own in paths.items()}
 
 
 def _path(edges: Sequence[FoundEdge], around: Surroundings) -> Path:
@@ -80,14 +80,14 @@ def _path(edges: Sequence[FoundEdge], around: Surroundings) -> Path:
     return Path(
         relationship=row,
         authority=authority,
-        spans=_distinct(span for edge in edges for span in edge.spans),
+        spans=_distinct([span for edge in edges for span in edge.spans]),
         marks=marks,
         traits=decide_traits(row, authority, marks),
     )
 
 
-def _distinct(spans: Iterable[TextSpan]) -> tuple[TextSpan, ...]:
-    return tuple(sorted(set(spans), key=lambda span: (span.start, span.end)))
+def _distinct(spans: Sequence[TextSpan]) -> tuple[TextSpan, ...]:
+    return tuple(spans) if len(spans) < 2 else tuple(sorted(set(spans), key=lambda span: (span.start, span.end)))
 
 
 def _place(path: Path) -> tuple[list[int], str]:

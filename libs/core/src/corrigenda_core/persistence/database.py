@@ -19,7 +19,7 @@ from typing import Any, Self, TypeVar
 import psycopg
 from psycopg.abc import AdaptContext, Buffer
 from psycopg.adapt import Dumper, Loader
-from psycopg.pq import Format
+from psycopg.pq import Format, PipelineStatus
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.numeric import Int8Dumper
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
@@ -210,7 +210,11 @@ class Database:
             yield connection
         finally:
             self._lent -= 1
-            # The pool rolls back what is open and drops a connection that is in the middle of something.
+            if connection.pgconn.pipeline_status != PipelineStatus.OFF:
+                # Whoever was cancelled may have left the pipeline open while the connection looks idle: the next one
+                # would read no answer, or the answers to another's questions.
+                await connection.close()
+            # The pool rolls back what is open and replaces a connection that is closed.
             await self._pool.putconn(connection)
 
     async def ask(self, query: Query) -> list[Row]:

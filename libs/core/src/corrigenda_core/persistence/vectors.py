@@ -28,4 +28,5 @@ class StoredVector:
         missing = EMBEDDING_DIMENSIONS - len(values)
         if missing < 0:
             raise ValueError(f"search documents hold {EMBEDDING_DIMENSIONS} dimensions, not {len(values)}")
-        return cls(text=f"[{','.join([*(format(value, '.9g') for value in values), *['0'] * missing])}]", space=space)
+        # One format for all of them: a query waits for this.
+        return cls(text=f"[{','.join(['%.9g'] * len(values) + ['0'] * missing)}]" % tuple(values), space=space)

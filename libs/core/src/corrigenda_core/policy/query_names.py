@@ -52,6 +52,7 @@ def _bare(run: str) -> str:
 
 def _pieces(words: list[str]) -> Iterator[str]:
     """Every short piece of letters of scripts without word breaks, the short ones first."""
+    words = [word for word in words if not word.isascii()]
     for length in range(1, MAX_UNSPACED_NAME_LETTERS + 1):
         for word in words:
             for first in range(len(word) - length + 1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from corrigenda_core.domain.cases import ConflictCase
 from corrigenda_core.domain.evidence import Authority
@@ -82,15 +83,15 @@ def decide_marks(row: Relationship, around: Surroundings) -> tuple[Mark, ...]:
     """What a reader must know before relying on a row, in the order of `Mark`."""
     row_id = row.relationship_id
     taken = [(case, position_of(case, row_id)) for case in around.resolved]
-    borne = {
-        Mark.COMPETING: row.status is Status.COMPETING,
-        Mark.HELD_AGAINST: row.status is not Status.COMPETING and row_id in around.held_against,
-        Mark.DISPUTED: bool(decide_touched(around.live, {row_id})),
-        Mark.PREFERRED: any(position == case.preferred_position_id for case, position in taken),
-        Mark.OVERRULED_LATER: any(position not in {None, case.preferred_position_id} for case, position in taken),
-        Mark.NEGATIVE: row.polarity is Polarity.NEGATIVE,
-    }
-    return tuple(mark for mark, is_borne in borne.items() if is_borne)
+    borne = (
+        (Mark.COMPETING, row.status is Status.COMPETING),
+        (Mark.HELD_AGAINST, row.status is not Status.COMPETING and row_id in around.held_against),
+        (Mark.DISPUTED, any(position_of(case, row_id) is not None for case in around.live)),
+        (Mark.PREFERRED, any(position == case.preferred_position_id for case, position in taken)),
+        (Mark.OVERRULED_LATER, any(position not in {None, case.preferred_position_id} for case, position in taken)),
+        (Mark.NEGATIVE, row.polarity is Polarity.NEGATIVE),
+    )
+    return tuple([mark for mark, is_borne in borne if is_borne])
 
 
 def decide_traits(row: Relationship, authority: Authority, marks: Collection[Mark]) -> Traits:
@@ -115,6 +116,7 @@ def decide_best_traits(traits: Iterable[Traits]) -> Traits:
     return max(traits, key=weight_of)
 
 
+@lru_cache(maxsize=256)
 def weight_of(traits: Traits) -> tuple[int, ...]:
     """What orders the paths of one result, the greatest first: the product of their per mille, then each of them."""
     factors = (

@@ -17,7 +17,8 @@ def decide_settlement(
     """What the policy `close` decides about a statement that cannot be ordered against others.
 
     Without a known start it starts when it was recorded, unless it ends before that. With one, every value against it
-    that has none ends there. What remains, such as two equal known starts, competes.
+    that has none ends there, a system of record by its own source alone. What remains, such as two equal known starts,
+    competes.
     """
     started = {decision.statement_id for decision in view.decisions if isinstance(decision, GivenStart)}
     if statement.statement_id in started:
@@ -42,6 +43,7 @@ def decide_settlement(
             and other.start is None
             and other.statement_id not in started
             and other.relationship_id in rows
+            and _may_end(statement, other.relationship_id, view)
         }
     )
     return tuple(
@@ -59,3 +61,10 @@ def decide_settlement(
         )
         for relationship_id in ending
     )
+
+
+def _may_end(statement: Statement, row_id: RelationshipId, view: SlotView) -> bool:
+    """Whether a statement may end a row: of a system of record, only a newer record of the same source may."""
+    # R4.13: on any path.
+    sources = {other.source for other in view.statements if other.relationship_id == row_id and other.record}
+    return not sources or (statement.record and sources == {statement.source})

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import grpc
 import structlog
 
+from corrigenda_core.rpc.methods import SERVED_BY
+from corrigenda_core.rpc.retrying import service_config
 from corrigenda_core.rpc.server import MESSAGE_BYTES_MAX
 from corrigenda_core.security.certificates import CertificateFiles, ClientTls
 
@@ -23,15 +26,30 @@ def open_channel(
     credentials: grpc.ChannelCredentials | None = None,
     *,
     interceptors: Sequence[grpc.aio.ClientInterceptor] = (),
+    retries: bool = True,
 ) -> grpc.aio.Channel:
-    """A channel to one service; without credentials the connection is plain."""
+    """A channel to one service.
+
+    Args:
+        target: host and port.
+        credentials: for TLS; without them the connection is plain.
+        interceptors: what every call passes.
+        retries: whether what is safe to repeat is repeated. Of services that call each other only the first one does.
+    """
     options = [
         ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
         ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
+        ("grpc.enable_retries", int(retries)),
+        ("grpc.service_config", _service_config()),
     ]
     if credentials is None:
         return grpc.aio.insecure_channel(target, options=options, interceptors=interceptors)
     return grpc.aio.secure_channel(target, credentials, options=options, interceptors=interceptors)
+
+
+@cache
+def _service_config() -> str:
+    return service_config(one for services in SERVED_BY.values() for one in services)
 
 
 class ServiceChannel:
@@ -40,14 +58,16 @@ class ServiceChannel:
     Args:
         target: host and port.
         tls: how it is connected; ``None``: in plain text.
+        retries: as of `open_channel`.
     """
 
-    def __init__(self, target: str, tls: ClientTls | None = None) -> None:
+    def __init__(self, target: str, tls: ClientTls | None = None, *, retries: bool = True) -> None:
         self._target = target
+        self._retries = retries
         self._tls = tls
         self._files = CertificateFiles(() if tls is None else tls.files)
         self._files.have_changed()
-        self._channel = open_channel(target, None if tls is None else tls.credentials())
+        self._channel = open_channel(target, None if tls is None else tls.credentials(), retries=retries)
         self._closing: set[asyncio.Task[Any]] = set()
 
     def current(self) -> grpc.aio.Channel:
@@ -68,7 +88,7 @@ class ServiceChannel:
         except OSError as error:
             _log.error("certificate_not_loaded", at=self._target, exc_info=error)
             return
-        replaced, self._channel = self._channel, open_channel(self._target, credentials)
+        replaced, self._channel = self._channel, open_channel(self._target, credentials, retries=self._retries)
         task = asyncio.create_task(replaced.close(CLOSING_SECONDS))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)

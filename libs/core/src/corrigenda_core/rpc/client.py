@@ -42,6 +42,7 @@ class Client:
         secret: the key.
         timeout_seconds: deadline of a call that names none.
         credentials: for TLS; without them the connection is plain.
+        retries: whether the connection repeats what is safe to repeat, where the server says that it may help.
     """
 
     def __init__(
@@ -51,13 +52,15 @@ class Client:
         *,
         timeout_seconds: float = TIMEOUT_SECONDS,
         credentials: grpc.ChannelCredentials | None = None,
+        retries: bool = True,
     ) -> None:
         self.seen_revision = 0
         prepared = _Prepared(secret, timeout_seconds)
         interceptors = [_Calls(prepared, self._saw), _Streams(prepared), _BothStreams(_Prepared(secret, None))]
         targets = {endpoints.ingest, endpoints.conflict, endpoints.recall}
         self._channels = {
-            target: open_channel(target, credentials, interceptors=interceptors) for target in sorted(targets)
+            target: open_channel(target, credentials, interceptors=interceptors, retries=retries)
+            for target in sorted(targets)
         }
         self.ingest = ingest_service_pb2_grpc.IngestServiceStub(self._channels[endpoints.ingest])
         self.admin = admin_service_pb2_grpc.AdminServiceStub(self._channels[endpoints.ingest])

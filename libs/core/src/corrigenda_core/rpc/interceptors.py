@@ -1,8 +1,9 @@
 """The gate that every call to a service of ours passes: one interceptor, its steps in one readable order.
 
-A call gets a request id, a span, a deadline and a place among those in flight; its key is authenticated, counted and
-checked for the permission that the method needs; its bytes are parsed and validated; then the handler runs. Whatever
-fails becomes a status with details; one log line and the metrics tell how it ended, and nothing of what was sent.
+A call gets a request id, a span, a deadline and a place to work, or is refused one; its key is authenticated, counted
+and checked for the permission that the method needs; its bytes are parsed and validated; then the handler runs.
+Whatever fails becomes a status with details; one log line and the metrics tell how it ended, and nothing of what was
+sent.
 
 A method that answers with a stream passes the same gate: its messages are written inside the call, and its deadline is
 that of all of them. One that also takes a stream has no deadline but its caller's; each message of it is parsed when it
@@ -32,16 +33,16 @@ from corrigenda_core.domain.actors import Caller, KeyScope
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.policy.limits import decide_limit
 from corrigenda_core.ports.authentication import Authenticator
+from corrigenda_core.rpc.admission import Admission
 from corrigenda_core.rpc.calls import CallContext, enter_call
 from corrigenda_core.rpc.methods import MethodAccess
 from corrigenda_core.rpc.metrics import CallMetrics
 from corrigenda_core.rpc.rate_limit import RateLimiter
-from corrigenda_core.rpc.status import CODES, DETAILS_KEY, status_of
+from corrigenda_core.rpc.status import CODES, DETAILS_KEY, PUSHBACK_KEY, pushback_milliseconds, status_of
 from corrigenda_core.rpc.validation import refuse_invalid
 
 DEADLINE_DEFAULT_SECONDS = float(decide_limit("deadline").default)
 DEADLINE_MAX_SECONDS = float(decide_limit("deadline").greatest)
-IN_FLIGHT_MAX = 256
 REQUEST_ID_KEY = "x-request-id"
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -92,9 +93,9 @@ class CallGate(grpc.aio.ServerInterceptor):
         methods: the methods of our services by path.
         authenticator: finds the caller of a key.
         may_call: the table of permissions.
-        limiter: counts the calls of a key.
+        limiter: counts the calls of a key and of a team.
         metrics: where calls are counted.
-        in_flight_max: calls served at once; more are refused as OVERLOADED.
+        admission: who may begin to work.
 
     Attributes:
         stopping: set when the server drains: a stream that waits for more ends then.
@@ -108,15 +109,14 @@ class CallGate(grpc.aio.ServerInterceptor):
         may_call: MayCall,
         limiter: RateLimiter,
         metrics: CallMetrics,
-        in_flight_max: int = IN_FLIGHT_MAX,
+        admission: Admission,
     ) -> None:
         self._methods = methods
         self._authenticator = authenticator
         self._may_call = may_call
         self._limiter = limiter
         self._metrics = metrics
-        self._in_flight_max = in_flight_max
-        self._in_flight = 0
+        self._admission = admission
         self.stopping = asyncio.Event()
         self._guarded: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
 
@@ -161,7 +161,6 @@ class CallGate(grpc.aio.ServerInterceptor):
     async def _serve(self, target: _Target, payload: _Payload, context: _Context) -> Message | None:
         call = _arrival(target.method, context)
         self._metrics.began()
-        self._in_flight += 1
         with _tracer.start_as_current_span(
             target.method.path[1:],
             context=propagate.extract(call.metadata),
@@ -181,23 +180,25 @@ class CallGate(grpc.aio.ServerInterceptor):
             except Exception as error:  # noqa: BLE001 - the one place that turns a defect into an answer
                 call.refusal = _incident(error, call)
             finally:
-                self._in_flight -= 1
                 if call.refusal is not None:
                     call.code = CODES[call.refusal.reason].name
                 self._tell(call, span)
             status = status_of(call.refusal)
-            details = ((DETAILS_KEY, status.SerializeToString()), (REQUEST_ID_KEY, call.request_id))
-            return await context.abort(CODES[call.refusal.reason], status.message, details)
+            details = [(DETAILS_KEY, status.SerializeToString()), (REQUEST_ID_KEY, call.request_id)]
+            pushback = pushback_milliseconds(call.refusal)
+            if pushback is not None:
+                details.append((PUSHBACK_KEY, str(pushback)))
+            return await context.abort(CODES[call.refusal.reason], status.message, tuple(details))
 
     async def _within_deadline(
         self, target: _Target, call: _Arrival, payload: _Payload, context: _Context
     ) -> Message | None:
         """The answer, or ``None`` once every message of a stream is written."""
-        if self._in_flight > self._in_flight_max:
-            raise Refusal(Reason.OVERLOADED, "the server has more work than it can finish in time")
-        deadline = asyncio.get_running_loop().time() + _limit_seconds(target, context.time_remaining())
+        limit_seconds = _limit_seconds(target, context.time_remaining())
+        deadline = asyncio.get_running_loop().time() + limit_seconds
+        place = self._admission.stream() if target.streams else self._admission.call(limit_seconds)
         try:
-            async with asyncio.timeout_at(None if math.isinf(deadline) else deadline) as timeout:
+            async with place, asyncio.timeout_at(None if math.isinf(deadline) else deadline) as timeout:
                 call.caller = await self._admit(call)
                 request = self._requested(target, call, payload)
                 enter_call(
@@ -219,7 +220,11 @@ class CallGate(grpc.aio.ServerInterceptor):
         except TimeoutError:
             if not timeout.expired():
                 raise
-            raise Refusal(Reason.STORE_UNAVAILABLE, "the deadline passed before the call was done") from None
+            raise Refusal(
+                Reason.STORE_UNAVAILABLE,
+                "the deadline passed before the call was done",
+                metadata={"cause": "deadline"},
+            ) from None
 
     def _requested(self, target: _Target, call: _Arrival, payload: _Payload) -> Message | AsyncIterator[Message]:
         """The request of a call, or those that it goes on to send."""
@@ -242,7 +247,7 @@ class CallGate(grpc.aio.ServerInterceptor):
             raise Refusal(Reason.CREDENTIAL_INVALID, "the call needs a valid key")
         caller = await self._authenticator.authenticate(bearer[1])
         if counts:
-            self._limiter.count(caller.key_id)
+            self._limiter.count(caller)
         self._may_call(call.method.path, caller.scopes)
         return caller
 

@@ -5,11 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from corrigenda.admin.v1 import admin_service_pb2
+from corrigenda.conflict.v1 import conflict_service_pb2
+from corrigenda.ingest.v1 import ingest_service_pb2
 from corrigenda.options.v1 import options_pb2
+from corrigenda.recall.v1 import recall_service_pb2
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 
 from corrigenda_core.domain.actors import KeyScope
 from corrigenda_core.rpc.enums import KEY_SCOPE
+
+SERVED_BY: dict[str, tuple[ServiceDescriptor, ...]] = {
+    "ingest": (
+        ingest_service_pb2.DESCRIPTOR.services_by_name["IngestService"],
+        admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"],
+    ),
+    "conflict": (conflict_service_pb2.DESCRIPTOR.services_by_name["ConflictService"],),
+    "recall": (recall_service_pb2.DESCRIPTOR.services_by_name["RecallService"],),
+}
+"""The services by the name of the process that serves them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

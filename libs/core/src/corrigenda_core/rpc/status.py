@@ -14,6 +14,14 @@ from corrigenda_core.rpc.validation import InvalidRequest
 
 DOMAIN = "corrigenda"
 DETAILS_KEY = "grpc-status-details-bin"
+PUSHBACK_KEY = "grpc-retry-pushback-ms"
+"""What gRPC's own retries obey: so many milliseconds, or none if negative."""
+
+RETRIED_CODES = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.ABORTED)
+"""The codes that may be worth another try; the server says of each answer whether it is."""
+
+_PUSHBACK_SECONDS_MAX = 2.0
+_NO_RETRY = -1
 
 _REASONS_BY_CODE: dict[grpc.StatusCode, tuple[Reason, ...]] = {
     grpc.StatusCode.INVALID_ARGUMENT: (
@@ -88,10 +96,28 @@ def status_of(refusal: Refusal) -> status_pb2.Status:
         details.append(_packed(_precondition_failure(refusal)))
     elif refusal.reason is Reason.RATE_LIMITED:
         details.append(_packed(_quota_failure(refusal)))
-    seconds = refusal.retry_after_seconds or RETRY_AFTER_SECONDS.get(refusal.reason)
+    seconds = retry_after_seconds(refusal)
     if seconds is not None:
         details.append(_packed(_retry_info(seconds)))
     return status_pb2.Status(code=code.value[0], message=refusal.message, details=details)
+
+
+def retry_after_seconds(refusal: Refusal) -> float | None:
+    """When the same request may succeed, or ``None`` if only another one could."""
+    return refusal.retry_after_seconds or RETRY_AFTER_SECONDS.get(refusal.reason)
+
+
+def pushback_milliseconds(refusal: Refusal) -> int | None:
+    """What a client's library is told about a retry; ``None`` where it would not try one anyway.
+
+    It is told to wait no longer than a person would: beyond that the refusal itself is the better answer.
+    """
+    if CODES[refusal.reason] not in RETRIED_CODES:
+        return None
+    seconds = retry_after_seconds(refusal)
+    if seconds is None or seconds > _PUSHBACK_SECONDS_MAX:
+        return _NO_RETRY
+    return math.ceil(seconds * 1000)
 
 
 def refusal_of(error: grpc.RpcError) -> Refusal | None:

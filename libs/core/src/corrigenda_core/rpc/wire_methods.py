@@ -6,26 +6,13 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from corrigenda.admin.v1 import admin_service_pb2
-from corrigenda.conflict.v1 import conflict_service_pb2
-from corrigenda.ingest.v1 import ingest_service_pb2
-from corrigenda.recall.v1 import recall_service_pb2
-from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from opentelemetry import propagate
 
 from corrigenda_core.rpc.channels import ServiceChannel
-
-SERVED_BY: dict[str, tuple[ServiceDescriptor, ...]] = {
-    "ingest": (
-        ingest_service_pb2.DESCRIPTOR.services_by_name["IngestService"],
-        admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"],
-    ),
-    "conflict": (conflict_service_pb2.DESCRIPTOR.services_by_name["ConflictService"],),
-    "recall": (recall_service_pb2.DESCRIPTOR.services_by_name["RecallService"],),
-}
-"""The services by the name of the process that serves them."""
+from corrigenda_core.rpc.methods import SERVED_BY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,11 +15,11 @@ SELECT i.revision, i.fragment_id, i.reason, i.recorded_at AS asked_at, f.content
        OR f.scan_verdict = 'quarantined'
        AND NOT EXISTS (SELECT 1
                        FROM review_items AS q
-                       WHERE q.team_id = f.team_id AND q.fragment_id = f.fragment_id AND q.kind = 'quarantine'
+                       WHERE q.team_id = %(team_id)s AND q.fragment_id = f.fragment_id AND q.kind = 'quarantine'
                          AND q.status = 'resolved' AND q.reason = 'release_quarantine') AS hidden
 FROM search_refresh_intents AS i
-JOIN evidence_fragments AS f ON f.team_id = i.team_id AND f.fragment_id = i.fragment_id
-LEFT JOIN search_documents AS d ON d.team_id = i.team_id AND d.fragment_id = i.fragment_id
+JOIN evidence_fragments AS f ON f.team_id = %(team_id)s AND f.fragment_id = i.fragment_id
+LEFT JOIN search_documents AS d ON d.team_id = %(team_id)s AND d.fragment_id = i.fragment_id
 WHERE i.team_id = %(team_id)s AND i.consumed_at = 'infinity'
   AND (i.revision, i.fragment_id) > (%(after_revision)s, %(after_fragment_id)s::uuid)
 ORDER BY i.revision, i.fragment_id
