@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import contextlib
 import io
+import re
 import shlex
 import subprocess
 import sys
@@ -15,10 +16,11 @@ import grpc
 import pytest
 from corrigenda.conflict.v1 import conflict_case_pb2, conflict_service_pb2, review_item_pb2
 from corrigenda.ingest.v1 import placement_pb2
-from corrigenda.type.v1 import evidence_pb2, object_pb2, relationship_pb2
-from corrigenda_cli import finding, placement_decisions
+from corrigenda.options.v1 import key_scope_pb2
+from corrigenda.type.v1 import evidence_pb2, object_pb2, predicate_pb2, relationship_pb2
+from corrigenda_cli import finding, placement_decisions, registering
 from corrigenda_cli.__main__ import command_names, main, parser_for
-from corrigenda_cli.commands import conflicts
+from corrigenda_cli.commands import conflicts, keys
 from corrigenda_cli.help_text import examples_of
 from corrigenda_cli.reached import REACHED, command_of
 from corrigenda_cli.reading import submissions
@@ -27,6 +29,7 @@ from corrigenda_core.rpc.wire_methods import WireMethod, wire_methods
 from google.protobuf.message_factory import GetMessageClass
 
 METHODS = {method.name: method for method in wire_methods()}
+SOME_ID = "01920000-0000-7000-8000-000000000001"
 LINE = '{"idempotency_key": "one", "evidence": [{"content": "a", "source_type": "manual"}]}'
 
 
@@ -147,9 +150,7 @@ def test_help_has_examples_that_can_be_typed(parser: argparse.ArgumentParser) ->
     examples = examples_of(parser)
     assert examples
     for example in examples:
-        words = shlex.split(example)
-        shell = [place for place, word in enumerate(words) if word in ("<", ">")]
-        words = words[: shell[0]] if shell else words
+        words = typed_words(example)
         assert " ".join(words).startswith(parser.prog)
         parser_for(words[1:]).parse_args(words[1:])
     assert "%(" not in parser.format_help()
@@ -168,10 +169,41 @@ def test_help_has_examples_that_can_be_typed(parser: argparse.ArgumentParser) ->
         (submissions.AUTHORITIES, evidence_pb2.Authority),
         (submissions.VALUE_TYPES, object_pb2.ValueType),
         (submissions.MODALITIES, relationship_pb2.Modality),
+        (keys.SCOPES, key_scope_pb2.KeyScope),
+        (registering.KINDS, predicate_pb2.RelationshipKind),
+        (registering.CARDINALITIES, predicate_pb2.Cardinality),
+        (registering.BASES, predicate_pb2.SupersessionBasis),
+        (registering.SAME_MOMENT_POLICIES, predicate_pb2.SameMomentPolicy),
+        (registering.GRANULARITIES, predicate_pb2.StartGranularity),
     ],
 )
 def test_choices_are_those_of_the_protos(choices: tuple[str, ...], enum: Any) -> None:
     assert choices == tuple(name for number, name in value_names(enum.DESCRIPTOR).items() if number)
+
+
+def commands_of(page: Path) -> list[str]:
+    """The command lines of a page's console blocks, joined where they are broken; those that it cuts are left out."""
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+    typed = re.findall(r"^(?:[a-z]*\$ )(?:\w+=\S+ )*(corrigenda .*)$", text, flags=re.MULTILINE)
+    whole = [re.sub(r"[0-9a-f][0-9a-f-]*\.\.\.[0-9a-f-]*", SOME_ID, line) for line in typed]
+    return [line for line in whole if "..." not in line]
+
+
+PAGES = {page.name: page for page in sorted((Path(__file__).parents[2] / "docs" / "guides").glob("*.md"))}
+
+
+@pytest.mark.parametrize("name", [name for name, page in PAGES.items() if commands_of(page)])
+def test_the_commands_of_the_guides_can_be_typed(name: str) -> None:
+    for line in commands_of(PAGES[name]):
+        words = typed_words(line)
+        parser_for(words[1:]).parse_args(words[1:])
+
+
+def typed_words(line: str) -> list[str]:
+    """The words of a command line before it pipes or redirects, and before a remark."""
+    words = shlex.split(line, comments=True)
+    shell = [place for place, word in enumerate(words) if word in ("<", ">", "|", "&&")]
+    return words[: shell[0]] if shell else words
 
 
 def test_the_parsers_need_no_slow_library() -> None:

@@ -15,6 +15,7 @@ from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import relationship_pb2
 from corrigenda_cli.stack import Stack
 from corrigenda_core.rpc.convert import timestamp_of
+from corrigenda_core.testing.wire_decisions import ending, placed_row, retracting
 
 pytestmark = pytest.mark.database
 
@@ -160,3 +161,21 @@ async def test_who_lost_is_asked_when_the_winner_is_withdrawn(
     traced = await team["A"].recall.Trace(recall_service_pb2.TraceRequest(relationship_id=placed["A"]))
     assert traced.relationship.status == relationship_pb2.RELATIONSHIP_STATUS_SUPERSEDED
     assert await ledger_verifies(team.team_id)
+
+
+@pytest.mark.rule("R7.4")
+async def test_a_closed_case_keeps_its_members_at_the_versions_with_which_they_took_part(
+    new_team: NewTeam, deploys_from: Request
+) -> None:
+    team = await new_team(driven_from=BEGIN)
+    main = await placed_row(team["A"], deploys_from("production deploys from main", "main"))
+    release = await placed_row(team["B"], deploys_from("the log: production deploys from release", "release"))
+    await team["B"].ingest.Forget(retracting(release))
+    await until_none_is(OPEN, team)
+    await team["A"].ingest.Forget(ending(main))
+    (case,) = (await cases(team)).values()
+    assert case.status == DISMISSED
+    (member,) = [member for position in case.positions for member in position.members]
+    # The relationship has gone on since: what it is now stands beside the version that the case was about.
+    assert (member.relationship_id, member.version) == (main.relationship_id, 1)
+    assert member.status == relationship_pb2.RELATIONSHIP_STATUS_SUPERSEDED

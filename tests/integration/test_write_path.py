@@ -81,6 +81,36 @@ async def test_each_revision_has_the_next_number_and_a_later_time(
     assert (report.problems, report.revisions, report.rows) == ((), 6, 12)
 
 
+@pytest.mark.rule("R2.1", "R11.4")
+async def test_rows_that_are_written_together_are_what_they_are_alone(
+    runner: TransactionRunner, team: Team, look: Look, shared_database: ThrowawayDatabase
+) -> None:
+    texts = [
+        "NULL",
+        "{a,b}",
+        'say "so"',
+        "back\\slash",
+        "\\",
+        '\\"',
+        ",",
+        "{}",
+        "line\nbreak",
+        " ",
+        "ß∂ƒ 漢",
+        "%(x)s %%",
+    ]
+
+    def plan(transaction: Transaction) -> None:
+        for text in texts:
+            write_evidence(transaction, team.profiles[0], text)
+
+    await runner.run(team.team_id, plan)
+    stored = f"SELECT content FROM evidence_fragments WHERE team_id = '{team.team_id}' ORDER BY revision"
+    assert [content for (content,) in look(stored)] == texts
+    with shared_database.connect() as connection:
+        assert verify_ledger(connection, team.team_id).problems == ()
+
+
 @pytest.mark.promise("Q1")
 @pytest.mark.rule("R8.1")
 async def test_a_clock_that_jumps_back_never_turns_the_order(ingest: Database, team: Team) -> None:

@@ -136,6 +136,12 @@ async def ask_pages(
     return whole
 
 
+def page_lines(answer: Any) -> list[str]:
+    """The line under a page that is not the last one."""
+    token = answer.next_page_token
+    return [f"go on with --all, or with --page-token {token}"] if token else []
+
+
 async def view_of(client: Client, options: argparse.Namespace) -> View:
     """How times are shown: in the zone that is asked for, else in the team's, else in UTC."""
     from zoneinfo import ZoneInfo

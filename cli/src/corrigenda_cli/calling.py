@@ -9,7 +9,6 @@ import os
 import sys
 import uuid
 from collections.abc import Awaitable, Callable, Iterable
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from corrigenda_cli.exit_statuses import ExitStatus
@@ -197,19 +196,8 @@ def printed(options: argparse.Namespace, message: Message, lines: Iterable[str])
     if options.json:
         print_json(message)
     else:
-        print("\n".join(map(neutral, lines)))
+        print("\n".join(map(neutral, lines)), flush=True)
     return ExitStatus.DONE
-
-
-def instant(text: str) -> datetime:
-    """An RFC 3339 time on the command line."""
-    from corrigenda_core.domain.errors import Refusal
-    from corrigenda_core.policy.instants import decide_instant
-
-    try:
-        return decide_instant(text, field="TIME")
-    except Refusal as refusal:
-        raise argparse.ArgumentTypeError(refusal.message) from None
 
 
 def json_object(text: str) -> dict[str, object]:

@@ -44,10 +44,16 @@ async def load_file(options: argparse.Namespace, client: Client, path: str, read
         load = BulkLoad(
             client, lines, told=lambda _, answer: print_json(answer) if options.json else None, advanced=advanced
         )
-        report = await load.run()
-    # The results are the answer for programs; what people read about them must not stand between.
-    console(options, sys.stderr if options.json else sys.stdout).print(draw_report(report))
-    return ExitStatus.FAILED if report.failed else ExitStatus.DONE
+        finished = False
+        try:
+            await load.run()
+            finished = True
+        finally:
+            # A load that is cut off tells how far it came. The results are the answer for programs; what people read
+            # about them must not stand between.
+            target = console(options, sys.stderr if options.json else sys.stdout)
+            target.print(draw_report(load.report, finished=finished))
+    return ExitStatus.FAILED if load.report.failed else ExitStatus.DONE
 
 
 @contextmanager

@@ -5,18 +5,19 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from corrigenda_cli.asking import add_paging_options, ask, ask_pages, listen, page_lines, said
 from corrigenda_cli.calling import add_idempotency_option, printed, runs
+from corrigenda_cli.exit_statuses import ExitStatus
 from corrigenda_cli.help_text import add_command
-from corrigenda_cli.output import print_json
+from corrigenda_cli.reading.submissions import VALUE_TYPES
 
 if TYPE_CHECKING:
     from corrigenda.type.v1 import predicate_pb2
     from corrigenda_core.rpc.client import Client
 
-PAGE_SIZE = 200
-_KINDS, _CARDINALITIES = ("state", "event"), ("one", "many")
-_VALUE_TYPES = ("text", "number", "boolean", "date", "instant")
-_BASES = ("evidence_time", "stated_time", "observed_time")
+KINDS, CARDINALITIES = ("state", "event"), ("one", "many")
+SAME_MOMENT_POLICIES, GRANULARITIES = ("hold", "compete", "close"), ("instant", "day")
+BASES = ("evidence_time", "stated_time", "observed_time")
 
 
 def add_registry_parsers(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -29,6 +30,7 @@ def add_registry_parsers(actions: argparse._SubParsersAction[argparse.ArgumentPa
     )
     listing.add_argument("prefix", nargs="?", default="", help="only those whose key or alias begins so")
     listing.add_argument("--retired", action="store_true", help="also retired ones")
+    add_paging_options(listing)
     runs(listing, _list)
 
     register = add_command(
@@ -41,16 +43,16 @@ def add_registry_parsers(actions: argparse._SubParsersAction[argparse.ArgumentPa
         examples=['corrigenda predicates register owned_by --cardinality one --alias "is owned by"'],
     )
     register.add_argument("key", help="its key, such as owned_by")
-    register.add_argument("--kind", choices=_KINDS, default="state", help="a state that holds, or an event (state)")
-    register.add_argument("--cardinality", choices=_CARDINALITIES, default="one", help="values at a time (one)")
+    register.add_argument("--kind", choices=KINDS, default="state", help="a state that holds, or an event (state)")
+    register.add_argument("--cardinality", choices=CARDINALITIES, default="one", help="values at a time (one)")
     register.add_argument("--alias", action="append", default=[], help="a phrase that means it; repeatable")
     register.add_argument("--subject-kind", action="append", default=[], help="a kind of subject; repeatable")
     register.add_argument("--object-kind", action="append", default=[], help="a kind of object; repeatable")
-    register.add_argument("--value-type", action="append", default=[], choices=_VALUE_TYPES, help="repeatable")
+    register.add_argument("--value-type", action="append", default=[], choices=VALUE_TYPES, help="repeatable")
     register.add_argument("--unit", default="", help="unit of its numbers")
-    register.add_argument("--basis", choices=_BASES, help="which times order its values")
-    register.add_argument("--same-moment", choices=("hold", "compete", "close"), help="what becomes of a tie")
-    register.add_argument("--granularity", choices=("instant", "day"), help="of starts")
+    register.add_argument("--basis", choices=BASES, help="which times order its values")
+    register.add_argument("--same-moment", choices=SAME_MOMENT_POLICIES, help="what becomes of a tie")
+    register.add_argument("--granularity", choices=GRANULARITIES, help="of starts")
     register.add_argument("--pii-class", default="", help="stored and shown")
     register.add_argument("--review-after-days", type=int, metavar="N", help="stored and shown")
     register.add_argument(
@@ -75,75 +77,50 @@ def add_registry_parsers(actions: argparse._SubParsersAction[argparse.ArgumentPa
 
 
 async def _list(options: argparse.Namespace, client: Client) -> int:
-    from corrigenda.recall.v1 import recall_service_pb2
-
-    request = recall_service_pb2.ListPredicatesRequest(
-        prefix=options.prefix, include_retired=options.retired, page_size=PAGE_SIZE
-    )
-    whole = recall_service_pb2.ListPredicatesResponse()
-    while True:
-        page = await client.recall.ListPredicates(request)
-        whole.predicates.extend(page.predicates)
-        whole.total, whole.revision = page.total, page.revision
-        if not page.next_page_token:
-            return printed(options, whole, [_line(one) for one in whole.predicates] or ["no predicates"])
-        request.page_token = page.next_page_token
+    fields = said(prefix=options.prefix, include_retired=options.retired)
+    answer = await ask_pages(client, options, "ListPredicates", fields)
+    lines = [_line(one) for one in answer.predicates] or ["no predicates"]
+    return printed(options, answer, [*lines, *page_lines(answer)])
 
 
 async def _register(options: argparse.Namespace, client: Client) -> int:
-    from corrigenda.admin.v1 import admin_service_pb2
-
-    answer = await client.admin.RegisterPredicate(
-        admin_service_pb2.RegisterPredicateRequest(
-            idempotency_key=options.idempotency_key,
-            definition=_definition(options),
-            expected_version=options.expected_version,
-            retire=options.retire,
-        )
-    )
-    return printed(options, answer, [_line(answer.predicate)])
-
-
-async def _scan(options: argparse.Namespace, client: Client) -> int:
-    from corrigenda.admin.v1 import admin_service_pb2
-
-    request = admin_service_pb2.ScanConflictsRequest(
-        idempotency_key=options.idempotency_key, predicate=options.key, slots_per_commit=options.slots_per_commit
-    )
-    async for answer in client.admin.ScanConflicts(request):
-        # A long scan is followed line by line.
-        if options.json:
-            print_json(answer)
-        else:
-            print(
-                f"{answer.scanned_slots} of {answer.total_slots} slots: {answer.changed_relationships} relationships "
-                f"changed, {answer.opened_conflicts} conflicts opened, {answer.changed_conflicts} changed",
-                flush=True,
-            )
-    return 0
-
-
-def _definition(options: argparse.Namespace) -> predicate_pb2.PredicateDefinition:
-    from corrigenda.type.v1 import object_pb2, predicate_pb2
-
-    def member(enum: str, value: str | None) -> str:
-        return f"{enum}_{'UNSPECIFIED' if value is None else value.upper()}"
-
-    return predicate_pb2.PredicateDefinition(
+    definition = said(
         key=options.key,
         aliases=options.alias,
         subject_kinds=options.subject_kind,
         object_kinds=options.object_kind,
-        value_types=[object_pb2.ValueType.Value(member("VALUE_TYPE", one)) for one in options.value_type],
+        value_types=options.value_type,
         unit=options.unit,
-        relationship_kind=predicate_pb2.RelationshipKind.Value(member("RELATIONSHIP_KIND", options.kind)),
-        current_cardinality=predicate_pb2.Cardinality.Value(member("CARDINALITY", options.cardinality)),
-        supersession_basis=predicate_pb2.SupersessionBasis.Value(member("SUPERSESSION_BASIS", options.basis)),
-        same_moment_policy=predicate_pb2.SameMomentPolicy.Value(member("SAME_MOMENT_POLICY", options.same_moment)),
-        start_granularity=predicate_pb2.StartGranularity.Value(member("START_GRANULARITY", options.granularity)),
+        relationship_kind=options.kind,
+        current_cardinality=options.cardinality,
+        supersession_basis=options.basis,
+        same_moment_policy=options.same_moment,
+        start_granularity=options.granularity,
         pii_class=options.pii_class,
         review_after_days=options.review_after_days,
     )
+    fields = said(
+        idempotency_key=options.idempotency_key,
+        definition=definition,
+        expected_version=options.expected_version,
+        retire=options.retire,
+    )
+    answer = await ask(client, "RegisterPredicate", fields)
+    return printed(options, answer, [_line(answer.predicate)])
+
+
+async def _scan(options: argparse.Namespace, client: Client) -> int:
+    fields = said(
+        idempotency_key=options.idempotency_key, predicate=options.key, slots_per_commit=options.slots_per_commit
+    )
+    async for answer in listen(client, "ScanConflicts", fields):
+        # A long scan is followed line by line.
+        told = (
+            f"{answer.scanned_slots} of {answer.total_slots} slots: {answer.changed_relationships} relationships "
+            f"changed, {answer.opened_conflicts} conflicts opened, {answer.changed_conflicts} changed"
+        )
+        printed(options, answer, [told])
+    return ExitStatus.DONE
 
 
 def _line(predicate: predicate_pb2.Predicate) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from corrigenda_cli.asking import ask, said
 from corrigenda_cli.calling import add_idempotency_option, printed, runs
 from corrigenda_cli.help_text import add_command
 
@@ -30,13 +31,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 async def _erase(options: argparse.Namespace, client: Client) -> int:
-    from corrigenda.admin.v1 import admin_service_pb2
-
-    answer = await client.admin.EraseEvidence(
-        admin_service_pb2.EraseEvidenceRequest(
-            idempotency_key=options.idempotency_key, fragment_id=options.fragment, reason=options.reason
-        )
-    )
+    fields = said(idempotency_key=options.idempotency_key, fragment_id=options.fragment, reason=options.reason)
+    answer = await ask(client, "EraseEvidence", fields)
     erasure = answer.erasure
     lines = [
         f"erasure        {erasure.erasure_id}, revision {answer.revision}",

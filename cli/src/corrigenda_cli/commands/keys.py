@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from corrigenda_cli.calling import add_calling_options, add_idempotency_option, called, instant, printed
+from corrigenda_cli.asking import add_paging_options, ask, ask_pages, page_lines, said
+from corrigenda_cli.calling import add_idempotency_option, printed, runs
 from corrigenda_cli.help_text import add_command
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from corrigenda_core.rpc.client import Client
 
 SCOPES = ("read", "write", "assert_authority", "admin", "operator")
-PAGE_SIZE = 200
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -30,18 +30,20 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     create.add_argument("profile", help="id of the profile that it acts for")
     create.add_argument("--scope", action="append", choices=SCOPES, required=True, help="what it may do; repeatable")
     create.add_argument("--label", default="", help="what it is for, in words")
-    create.add_argument("--expires", type=instant, metavar="TIME", help="when it expires (default: never)")
-    create.set_defaults(run=lambda options: called(options, lambda client: _create(options, client)))
+    create.add_argument("--expires", metavar="TIME", help="when it expires (default: never)")
+    add_idempotency_option(create)
+    runs(create, _create)
 
     listing = add_command(
         actions,
         "list",
         summary="list keys, the oldest first, without their secrets",
-        examples=["corrigenda keys list --all --json"],
+        examples=["corrigenda keys list --ended --all --json"],
     )
     listing.add_argument("--profile", default="", metavar="ID", help="only keys of this profile")
-    listing.add_argument("--all", action="store_true", help="also keys that are revoked or have expired")
-    listing.set_defaults(run=lambda options: called(options, lambda client: _list(options, client)))
+    listing.add_argument("--ended", action="store_true", help="also keys that are revoked or have expired")
+    add_paging_options(listing)
+    runs(listing, _list)
 
     rotate = add_command(
         actions,
@@ -53,8 +55,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     rotate.add_argument("key", help="id of the key to replace")
     rotate.add_argument("--overlap-seconds", type=int, metavar="N", help="how long it works on (default: a day)")
-    rotate.add_argument("--expires", type=instant, metavar="TIME", help="when the new key expires (default: never)")
-    rotate.set_defaults(run=lambda options: called(options, lambda client: _rotate(options, client)))
+    rotate.add_argument("--expires", metavar="TIME", help="when the new key expires (default: never)")
+    add_idempotency_option(rotate)
+    runs(rotate, _rotate)
 
     revoke = add_command(
         actions,
@@ -64,70 +67,43 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     revoke.add_argument("key", help="id of the key")
     revoke.add_argument("--reason", default="", help="why, for the record")
-    revoke.set_defaults(run=lambda options: called(options, lambda client: _revoke(options, client)))
-
-    for parser in (create, rotate, revoke):
-        add_idempotency_option(parser)
-    for parser in (create, listing, rotate, revoke):
-        add_calling_options(parser)
+    add_idempotency_option(revoke)
+    runs(revoke, _revoke)
 
 
 async def _create(options: argparse.Namespace, client: Client) -> int:
-    from corrigenda.admin.v1 import admin_service_pb2
-    from corrigenda.options.v1 import key_scope_pb2
-    from corrigenda_core.rpc.convert import timestamp_or_none
-
-    answer = await client.admin.CreateKey(
-        admin_service_pb2.CreateKeyRequest(
-            idempotency_key=options.idempotency_key,
-            profile_id=options.profile,
-            label=options.label,
-            scopes=[key_scope_pb2.KeyScope.Value(f"KEY_SCOPE_{scope.upper()}") for scope in options.scope],
-            expires_at=timestamp_or_none(options.expires),
-        )
+    fields = said(
+        idempotency_key=options.idempotency_key,
+        profile_id=options.profile,
+        label=options.label,
+        scopes=options.scope,
+        expires_at=options.expires,
     )
+    answer = await ask(client, "CreateKey", fields)
     return printed(options, answer, [_line(answer.key), _secret(answer.secret)])
 
 
 async def _list(options: argparse.Namespace, client: Client) -> int:
-    from corrigenda.admin.v1 import admin_service_pb2
-
-    request = admin_service_pb2.ListKeysRequest(
-        profile_id=options.profile, include_ended=options.all, page_size=PAGE_SIZE
-    )
-    whole = admin_service_pb2.ListKeysResponse()
-    while True:
-        page = await client.admin.ListKeys(request)
-        whole.keys.extend(page.keys)
-        whole.total, whole.revision = page.total, page.revision
-        if not page.next_page_token:
-            return printed(options, whole, [_line(key) for key in whole.keys] or ["no keys"])
-        request.page_token = page.next_page_token
+    fields = said(profile_id=options.profile, include_ended=options.ended)
+    answer = await ask_pages(client, options, "ListKeys", fields)
+    lines = [_line(key) for key in answer.keys] or ["no keys"]
+    return printed(options, answer, [*lines, *page_lines(answer)])
 
 
 async def _rotate(options: argparse.Namespace, client: Client) -> int:
-    from corrigenda.admin.v1 import admin_service_pb2
-    from corrigenda_core.rpc.convert import timestamp_or_none
-
-    answer = await client.admin.RotateKey(
-        admin_service_pb2.RotateKeyRequest(
-            idempotency_key=options.idempotency_key,
-            key_id=options.key,
-            overlap_seconds=options.overlap_seconds,
-            expires_at=timestamp_or_none(options.expires),
-        )
+    fields = said(
+        idempotency_key=options.idempotency_key,
+        key_id=options.key,
+        overlap_seconds=options.overlap_seconds,
+        expires_at=options.expires,
     )
+    answer = await ask(client, "RotateKey", fields)
     return printed(options, answer, [_line(answer.key), _secret(answer.secret), _line(answer.replaced)])
 
 
 async def _revoke(options: argparse.Namespace, client: Client) -> int:
-    from corrigenda.admin.v1 import admin_service_pb2
-
-    answer = await client.admin.RevokeKey(
-        admin_service_pb2.RevokeKeyRequest(
-            idempotency_key=options.idempotency_key, key_id=options.key, reason=options.reason
-        )
-    )
+    fields = said(idempotency_key=options.idempotency_key, key_id=options.key, reason=options.reason)
+    answer = await ask(client, "RevokeKey", fields)
     return printed(options, answer, [_line(answer.key)])
 
 

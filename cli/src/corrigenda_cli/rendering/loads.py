@@ -15,8 +15,8 @@ _WAITING = ("pending evidence", "quarantined")
 _NOT_PLACED = ("rejected", "observed")
 
 
-def draw_report(report: LoadReport) -> RenderableType:
-    """How many lines were stored, what became of their statements, and which lines were refused."""
+def draw_report(report: LoadReport, *, finished: bool = True) -> RenderableType:
+    """How many lines were stored, what became of their statements, which lines were refused, and how to go on."""
     rest = {name: number for name, number in report.outcomes.items() if name not in _ASKED + _WAITING + _NOT_PLACED}
     table = grid("statements", "", "")
     for meaning, names in (
@@ -36,6 +36,7 @@ def draw_report(report: LoadReport) -> RenderableType:
         _number(report.without_statement, "text", "kept without a statement"),
         _number(report.conflicts_opened, "conflict", "opened"),
         _problems(report),
+        Text("" if finished else "Not finished: the same command goes on, and stores nothing twice.", style="yellow"),
     )
 
 

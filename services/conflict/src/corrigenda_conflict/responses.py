@@ -94,9 +94,7 @@ class ConflictMessages:
 
     def further_member(self, one: FurtherMember) -> conflict_service_pb2.FurtherMember:
         """A member that its position leaves out."""
-        return conflict_service_pb2.FurtherMember(
-            position_id=one.position_id, member=self._member(one.member.row, one.member.owner_name)
-        )
+        return conflict_service_pb2.FurtherMember(position_id=one.position_id, member=self._member(one.member))
 
     def item(self, shown: ItemInView) -> review_item_pb2.ReviewItem:
         """A question to the caller."""
@@ -150,13 +148,13 @@ class ConflictMessages:
         """A position with its first members."""
         case, rows = shown.case, _rows(shown)
         standing = _standing(shown, position)
-        owners = {one.row.owner_id: one.owner_name for one in standing}
+        owners = {one.shown.row.owner_id: one.shown.owner_name for one in standing}
         return conflict_case_pb2.Position(
             position_id=position.position_id,
             label=position_label(case, position, rows, self._names),
             object=self._object(position_object(case, position, rows)),
             polarity=POLARITY.to_wire(position_polarity(case, position)),
-            members=[self._member(one.row, one.owner_name) for one in standing[:MEMBERS_SHOWN]],
+            members=[self._member(one) for one in standing[:MEMBERS_SHOWN]],
             members_total=len(standing),
             members_truncated=len(standing) > MEMBERS_SHOWN,
             owners=[
@@ -170,11 +168,12 @@ class ConflictMessages:
             preferred=position.position_id == case.preferred_position_id,
         )
 
-    def _member(self, row: Relationship, owner_name: str) -> conflict_case_pb2.PositionMember:
+    def _member(self, one: StandingMember) -> conflict_case_pb2.PositionMember:
+        row = one.shown.row
         return conflict_case_pb2.PositionMember(
             relationship_id=row.relationship_id,
-            version=row.version,
-            owner=actor_pb2.ProfileSummary(profile_id=row.owner_id, name=owner_name),
+            version=one.version,
+            owner=actor_pb2.ProfileSummary(profile_id=row.owner_id, name=one.shown.owner_name),
             status=RELATIONSHIP_STATUS.to_wire(row.status),
             validity=validity_message(row.validity, row.start_basis, row.end_basis),
         )
@@ -188,8 +187,20 @@ def _rows(shown: CaseInView) -> dict[RelationshipId, Relationship]:
     return {relationship_id: one.row for relationship_id, one in shown.members.items()}
 
 
-def _standing(shown: CaseInView, position: CasePosition) -> list[OwnedRelationship]:
-    return [shown.members[one.relationship_id] for one in position.members if one.relationship_id in shown.members]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingMember:
+    """A member of a position: the version with which it takes part, and the relationship as the view knows it."""
+
+    version: int
+    shown: OwnedRelationship
+
+
+def _standing(shown: CaseInView, position: CasePosition) -> list[StandingMember]:
+    return [
+        StandingMember(version=one.version, shown=shown.members[one.relationship_id])
+        for one in position.members
+        if one.relationship_id in shown.members
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +208,7 @@ class FurtherMember:
     """A member that its position leaves out."""
 
     position_id: PositionId
-    member: OwnedRelationship
+    member: StandingMember
 
 
 def further_records(shown: CaseInView) -> list[CasePosition | FurtherMember]:

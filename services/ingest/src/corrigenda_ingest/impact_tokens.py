@@ -58,5 +58,10 @@ class ImpactTokens:
         # The seal proves that this very body was written by `issued`.
         kept = json.loads(body)
         if datetime.fromisoformat(kept["expires_at"]) <= self._now():
-            raise Refusal(Reason.IMPACT_TOKEN_EXPIRED, "the dry run is too long ago; make a new one", field=_FIELD)
+            raise Refusal(
+                Reason.IMPACT_TOKEN_EXPIRED,
+                "the dry run is too long ago; make a new one",
+                field=_FIELD,
+                metadata={"expired_at": kept["expires_at"]},
+            )
         return Impact(digest=kept["digest"], entity_id=EntityId(kept["entity_id"]))

@@ -138,7 +138,7 @@ class SubmissionWriter:
         if new:
             evidence = self._planned.prepared.evidence
             bands = [(one.fragment_id, evidence[one.index].bands) for one in new]
-            self._transaction.execute(insert_text_bands(self._transaction.team_id, bands))
+            self._transaction.gather(insert_text_bands(self._transaction.team_id, bands))
 
     def _items(self) -> Iterable[ReviewItem]:
         """Questions that the submission raises before any placement, each once."""

@@ -11,7 +11,7 @@ from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import IdempotencyKey, ProfileId, TeamId
 from corrigenda_core.domain.time import Instant, Moment
 from corrigenda_core.persistence.named_sql import Query, load_sql
-from corrigenda_core.persistence.row_writing import writer_of
+from corrigenda_core.persistence.row_writing import RowText, writer_of
 from corrigenda_core.persistence.tables import idempotency_records
 
 T = TypeVar("T")
@@ -98,20 +98,17 @@ def replay(request: IdempotencyRequest[T], stored: StoredResponse) -> T:
     return request.decode(stored.response)
 
 
-def record_response(team_id: TeamId, request: IdempotencyRequest[T], response: T, moment: Moment) -> Query:
-    """The INSERT of a response, in the transaction that it answers for."""
-    writer = writer_of(idempotency_records)
-    return writer.insert(
-        writer.text(
-            {
-                "team_id": team_id,
-                "profile_id": request.profile_id,
-                "idempotency_key": request.key,
-                "rpc": request.rpc,
-                "request_hash": request.request_hash,
-                "response": request.encode(response),
-                "revision": moment.revision,
-                "recorded_at": moment.at,
-            }
-        )
+def response_row(team_id: TeamId, request: IdempotencyRequest[T], response: T, moment: Moment) -> RowText:
+    """The row of a response, to be written by the transaction that it answers for."""
+    return writer_of(idempotency_records).text(
+        {
+            "team_id": team_id,
+            "profile_id": request.profile_id,
+            "idempotency_key": request.key,
+            "rpc": request.rpc,
+            "request_hash": request.request_hash,
+            "response": request.encode(response),
+            "revision": moment.revision,
+            "recorded_at": moment.at,
+        }
     )

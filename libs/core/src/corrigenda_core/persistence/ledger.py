@@ -8,7 +8,6 @@ take away enter as their SHA-256 only. NULL is left out, so that a column which 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -20,10 +19,9 @@ from corrigenda_core.domain.actors import Actor
 from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.domain.time import Moment
 from corrigenda_core.persistence import tables
+from corrigenda_core.persistence.commit_writes import written_tables
 from corrigenda_core.persistence.row_text import instant_text
 from corrigenda_core.persistence.row_writing import RowText, RowWriter
-
-_WRITTEN_TABLE = re.compile(r"\b(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM|MERGE\s+INTO)\s+(?:ONLY\s+)?(\w+)", re.IGNORECASE)
 
 GENESIS_HASH = bytes(32)
 """The prior hash of a team's first entry."""
@@ -84,6 +82,7 @@ ERASABLE_TEXTS: Mapping[str, frozenset[str]] = {
 """Erasable texts that enter as the SHA-256 of their canonical text."""
 
 
+@cache
 def is_ledgered(table: Table) -> bool:
     """Whether the rows of a table belong to the change sets; history tables are versions of such rows."""
     return "revision" in table.columns and "recorded_at" in table.columns and table.name not in OUTSIDE_THE_LEDGER
@@ -92,8 +91,7 @@ def is_ledgered(table: Table) -> bool:
 @cache
 def ledgered_targets(sql: str) -> tuple[str, ...]:
     """The ledgered tables, and their histories, that a statement writes."""
-    found = {name.lower() for name in _WRITTEN_TABLE.findall(sql)}
-    bases = {name: tables.metadata.tables.get(name.removesuffix("_history")) for name in found}
+    bases = {name: tables.metadata.tables.get(name.removesuffix("_history")) for name in written_tables(sql)}
     return tuple(sorted(name for name, base in bases.items() if base is not None and is_ledgered(base)))
 
 
@@ -105,20 +103,25 @@ def row_digest(writer: RowWriter, row: RowText, erased: Mapping[str, bytes] = Ma
         row: the row as it stands.
         erased: of each column whose text was erased, the digest by which the text entered.
     """
-    outside = COLUMNS_OUTSIDE.get(writer.table, frozenset()) | HASHED_BESIDE.get(writer.table, {}).keys()
-    erasable = ERASABLE_TEXTS.get(writer.table, frozenset())
-    digest = hashlib.sha256()
-    _feed(digest, writer.table)
-    for name in sorted(row.keys() - outside):
+    parts = [_fed(writer.table)]
+    for name, fed_name, is_erasable in _digested(writer.table, tuple(row)):
         value = row[name]
         if value is None:
             continue
-        _feed(digest, name)
         if name in erased:
-            _feed(digest, erased[name].hex() if name in erasable else f"\\x{erased[name].hex()}")
+            entered = erased[name].hex() if is_erasable else f"\\x{erased[name].hex()}"
         else:
-            _feed(digest, hashlib.sha256(value.encode()).hexdigest() if name in erasable else value)
-    return digest.digest()
+            entered = hashlib.sha256(value.encode()).hexdigest() if is_erasable else value
+        parts += (fed_name, _fed(entered))
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+@cache
+def _digested(table: str, columns: tuple[str, ...]) -> tuple[tuple[str, bytes, bool], ...]:
+    """The columns that enter, in their order, with their names as they enter and whether they do as a digest."""
+    outside = COLUMNS_OUTSIDE.get(table, frozenset()) | HASHED_BESIDE.get(table, {}).keys()
+    erasable = ERASABLE_TEXTS.get(table, frozenset())
+    return tuple((name, _fed(name), name in erasable) for name in sorted(set(columns) - outside))
 
 
 def change_hash(row_digests: Iterable[bytes]) -> bytes:
@@ -140,8 +143,7 @@ class LedgerEntry:
     @property
     def hash(self) -> bytes:
         """What the next entry and the team's clock hold."""
-        digest = hashlib.sha256()
-        for part in (
+        parts = (
             self.prior_hash.hex(),
             self.team_id,
             str(self.moment.revision),
@@ -150,9 +152,8 @@ class LedgerEntry:
             self.actor.kind.value,
             self.actor.profile_id or "",
             self.change_kind,
-        ):
-            _feed(digest, part)
-        return digest.digest()
+        )
+        return hashlib.sha256(b"".join(map(_fed, parts))).digest()
 
     def row(self) -> dict[str, object]:
         """The row of the table ``ledger``."""
@@ -169,8 +170,7 @@ class LedgerEntry:
         }
 
 
-def _feed(digest: hashlib._Hash, text: str) -> None:
-    """Adds a text with its length in front, so that no two sequences of texts feed the same bytes."""
+def _fed(text: str) -> bytes:
+    """A text with its length in front, so that no two sequences of texts are the same bytes."""
     encoded = text.encode()
-    digest.update(len(encoded).to_bytes(8, "big"))
-    digest.update(encoded)
+    return len(encoded).to_bytes(8, "big") + encoded

@@ -8,8 +8,9 @@ server takes the column's, and a statement is prepared once, whatever values it 
 from __future__ import annotations
 
 import json
+import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -59,8 +60,13 @@ def _text(value: object) -> str:
     return _require(value, str)
 
 
+_CANONICAL_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
+
+
 def _uuid(value: object) -> str:
-    return str(value) if isinstance(value, uuid.UUID) else str(uuid.UUID(_require(value, str)))
+    if isinstance(value, str):
+        return value if _CANONICAL_UUID(value) else str(uuid.UUID(value))
+    return str(_require(value, uuid.UUID))
 
 
 def _integer(value: object) -> str:
@@ -139,6 +145,11 @@ def _array_encoder(item_encoder: Encoder) -> Encoder:
         return "{" + ",".join(_array_item(item_encoder(item)) for item in items) + "}"
 
     return encode
+
+
+def array_text(texts: Iterable[str | None]) -> str:
+    """The text of an array of such texts, NULL for ``None``."""
+    return "{" + ",".join("NULL" if text is None else _array_item(text) for text in texts) + "}"
 
 
 def _array_item(text: str) -> str:

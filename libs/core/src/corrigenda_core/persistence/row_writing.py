@@ -7,26 +7,32 @@ the ledger. ``team_id``, ``revision`` and ``recorded_at`` come from the commit, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
+from typing import NamedTuple
 
 from sqlalchemy import Table
+from sqlalchemy.dialects import postgresql
 
 from corrigenda_core.persistence.named_sql import Query
-from corrigenda_core.persistence.row_text import Encoder, encoder_of
+from corrigenda_core.persistence.row_text import Encoder, array_text, encoder_of
 
 COMMIT_COLUMNS = ("team_id", "revision", "recorded_at")
 VERSION = "version"
+
+_DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]
 
 RowText = Mapping[str, str | None]
 """A row as canonical text by column; ``None`` is NULL."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ColumnRule:
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+class _ColumnRule(NamedTuple):
     name: str
     encode: Encoder
-    nullable: bool
+    is_nullable: bool
 
 
 class RowWriter:
@@ -35,7 +41,7 @@ class RowWriter:
     def __init__(self, table: Table) -> None:
         self.table = table.name
         self._rules = tuple(
-            _ColumnRule(name=column.name, encode=encoder_of(column.type), nullable=bool(column.nullable))
+            _ColumnRule(column.name, encoder_of(column.type), bool(column.nullable))
             for column in table.columns
             if column.computed is None
         )
@@ -47,14 +53,20 @@ class RowWriter:
             f"INSERT INTO {self.table} ({', '.join(self._names)})"
             f" VALUES ({', '.join(f'%({name})s' for name in self._names)})"
         )
+        types = {column.name: column.type.compile(_DIALECT) for column in table.columns}
+        self._insert_all_sql = (
+            f"INSERT INTO {self.table} ({', '.join(self._names)})"
+            f" SELECT {', '.join(f't.{name}::{types[name]}' for name in self._names)}"
+            f" FROM unnest({', '.join(f'%({name})s::text[]' for name in self._names)}) AS t ({', '.join(self._names)})"
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that a row text has, in the table's order."""
         return self._names
 
-    def text(self, row: Mapping[str, object]) -> RowText:
-        """The complete row as canonical text.
+    def text(self, row: Mapping[str, object], known: Mapping[str, str] = _NOTHING) -> RowText:
+        """The complete row as canonical text; of the columns that are ``known`` as text already, that text.
 
         Raises:
             ValueError: if a column is unknown or one that needs a value has none.
@@ -62,21 +74,33 @@ class RowWriter:
         """
         if unknown := row.keys() - self._known:
             raise ValueError(f"{self.table} has no column {', '.join(sorted(unknown))}")
-        return {rule.name: self._column_text(rule, row.get(rule.name)) for rule in self._rules}
-
-    def _column_text(self, rule: _ColumnRule, value: object) -> str | None:
-        if value is None:
-            if not rule.nullable:
-                raise ValueError(f"{self.table}.{rule.name} needs a value")
-            return None
+        text: dict[str, str | None] = {}
+        name = ""
         try:
-            return rule.encode(value)
+            for name, encode, is_nullable in self._rules:
+                value = row.get(name)
+                if name in known:
+                    text[name] = known[name]
+                elif value is not None:
+                    text[name] = encode(value)
+                elif is_nullable:
+                    text[name] = None
+                else:
+                    break
+            else:
+                return text
         except (TypeError, ValueError) as problem:
-            raise TypeError(f"{self.table}.{rule.name}: {problem}") from problem
+            raise TypeError(f"{self.table}.{name}: {problem}") from problem
+        raise ValueError(f"{self.table}.{name} needs a value")
 
     def insert(self, row: RowText) -> Query:
         """The INSERT of a row."""
         return Query(name=f"insert {self.table}", sql=self._insert_sql, parameters=row)
+
+    def insert_all(self, rows: Sequence[RowText]) -> Query:
+        """One INSERT of several rows, in their order: each column as the text of an array of texts."""
+        arrays = {name: array_text([row[name] for row in rows]) for name in self._names}
+        return Query(name=f"insert {self.table}", sql=self._insert_all_sql, parameters=arrays)
 
     def update(self, row: RowText, prior_version: int, changed: Iterable[str] | None) -> Query:
         """The UPDATE of exactly the version ``prior_version`` of a row; the server fails if it is not the current one.

@@ -7,6 +7,7 @@ writes, one ledger entry per revision, the stored response, the clock, COMMIT. A
 from __future__ import annotations
 
 import inspect
+import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -18,17 +19,19 @@ from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.domain.time import Moment
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.attempts import Progress, RetryPolicy, attempt_on, repeat
+from corrigenda_core.persistence.commit_writes import CommitWrites
 from corrigenda_core.persistence.database import Database, Row
 from corrigenda_core.persistence.idempotency import (
     IdempotencyRequest,
     find_response,
-    record_response,
     replay,
+    response_row,
     stored_response,
 )
 from corrigenda_core.persistence.ledger import LedgerEntry, change_hash, is_ledgered, ledgered_targets, row_digest
 from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.round_trips import RoundTrips
+from corrigenda_core.persistence.row_text import instant_text
 from corrigenda_core.persistence.row_writing import COMMIT_COLUMNS, VERSION, RowText, RowWriter, writer_of
 from corrigenda_core.persistence.team_clock import ClockReading, TeamClock
 from corrigenda_core.persistence.team_queue import TeamQueue
@@ -61,8 +64,12 @@ class Committed(Generic[T]):
 
 @dataclass(slots=True)
 class _Revision:
-    """A revision under construction: its moment, who and what, and the digests of its rows so far."""
+    """A revision under construction: its moment, who and what, and the digests of its rows so far.
 
+    ``columns`` are those that all its rows share, as text.
+    """
+
+    columns: Mapping[str, str]
     moment: Moment
     actor: Actor
     change_kind: str
@@ -80,7 +87,7 @@ class Transaction:
     ) -> None:
         self._trips = trips
         self._revisions: list[_Revision] = []
-        self._writes: list[Query] = []
+        self._writes = CommitWrites()
         self._written: list[WrittenRow] = []
         self.team_id = team_id
         self.reading = reading
@@ -102,7 +109,12 @@ class Transaction:
         ``change_kind`` says what is committed, for readers of the ledger.
         """
         moment = self.reading_now.next_moment()
-        self._revisions.append(_Revision(moment=moment, actor=actor, change_kind=change_kind))
+        columns = {
+            "team_id": str(uuid.UUID(self.team_id)),
+            "revision": str(moment.revision),
+            "recorded_at": instant_text(moment.at),
+        }
+        self._revisions.append(_Revision(columns=columns, moment=moment, actor=actor, change_kind=change_kind))
         return moment
 
     def insert(self, table: Table, row: Mapping[str, object]) -> None:
@@ -113,7 +125,7 @@ class Transaction:
             RuntimeError: before `next_moment`.
         """
         writer, text = self._row_of_revision(table, row)
-        self._writes.append(writer.insert(text))
+        self._writes.insert(table, writer, text)
 
     def put(
         self,
@@ -138,9 +150,9 @@ class Transaction:
         if writer.numbered_by == VERSION and text[VERSION] != expected:
             raise ValueError(f"{table.name}: version {text[VERSION]} does not follow {prior_version}")
         if prior_version is None:
-            self._writes.append(writer.insert(text))
+            self._writes.insert(table, writer, text)
         else:
-            self._writes.append(writer.update(text, prior_version, changed))
+            self._writes.statement(writer.update(text, prior_version, changed))
 
     def amend(self, table: Table, row: Mapping[str, object], changed: Iterable[str]) -> None:
         """Changes columns of a row that is there; ``row`` is the whole row as it will be.
@@ -152,7 +164,7 @@ class Transaction:
             RuntimeError: before `next_moment`.
         """
         writer, text = self._row_of_revision(table, row)
-        self._writes.append(writer.amend(text, changed))
+        self._writes.statement(writer.amend(text, changed))
 
     def replace(self, table: Table, row: Mapping[str, object]) -> None:
         """Adds a row in the place of the one with its key, if there is one.
@@ -165,7 +177,7 @@ class Transaction:
             RuntimeError: before `next_moment`.
         """
         writer, text = self._row_of_revision(table, row)
-        self._writes.append(writer.replace(text))
+        self._writes.statement(writer.replace(text))
 
     def execute(self, query: Query) -> None:
         """Adds one of the few statements that no row describes, on tables outside the ledger.
@@ -173,9 +185,17 @@ class Transaction:
         Raises:
             ValueError: if the statement writes a ledgered table.
         """
-        if past_the_ledger := ledgered_targets(query.sql):
-            raise ValueError(f"{query.name} would write {', '.join(past_the_ledger)} past the ledger")
-        self._writes.append(query)
+        _refuse_past_the_ledger(query)
+        self._writes.statement(query)
+
+    def gather(self, query: Query) -> None:
+        """Adds such a statement that takes lists: those of all calls of it become one list.
+
+        Raises:
+            ValueError: if the statement writes a ledgered table, or another parameter than a list differs.
+        """
+        _refuse_past_the_ledger(query)
+        self._writes.gather(query)
 
     @property
     def reading_now(self) -> ClockReading:
@@ -184,7 +204,8 @@ class Transaction:
 
     def answer(self, request: IdempotencyRequest[T], response: T) -> None:
         """Stores the response of one request of a batch, at the revision under construction if there is one."""
-        self._writes.append(record_response(self.team_id, request, response, self._last_moment()))
+        row = response_row(self.team_id, request, response, self._last_moment())
+        self._writes.insert(tables.idempotency_records, writer_of(tables.idempotency_records), row)
 
     def _revision(self) -> _Revision:
         if not self._revisions:
@@ -194,23 +215,28 @@ class Transaction:
     def _row_of_revision(self, table: Table, row: Mapping[str, object]) -> tuple[RowWriter, RowText]:
         writer = writer_of(table)
         revision = self._revision()
-        fixed = {"team_id": self.team_id, "revision": revision.moment.revision, "recorded_at": revision.moment.at}
-        for name in COMMIT_COLUMNS:
-            if name in row and row[name] != fixed[name]:
-                raise ValueError(f"{table.name}.{name} is {fixed[name]} in this commit, not {row[name]}")
-        text = writer.text({**row, **{name: value for name, value in fixed.items() if name in writer.columns}})
+        if claimed := row.keys() & COMMIT_COLUMNS:
+            self._require_own(table, {name: row[name] for name in claimed}, revision.moment)
+        text = writer.text(row, revision.columns)
         if is_ledgered(table):
             revision.row_digests.append(row_digest(writer, text))
         self._written.append((table, row))
         return writer, text
 
+    def _require_own(self, table: Table, claimed: Mapping[str, object], moment: Moment) -> None:
+        """Refuses a row that claims another team or moment than the commit's."""
+        fixed = {"team_id": self.team_id, "revision": moment.revision, "recorded_at": moment.at}
+        for name, value in claimed.items():
+            if value != fixed[name]:
+                raise ValueError(f"{table.name}.{name} is {fixed[name]} in this commit, not {value}")
+
     def _closing_writes(self, clock: TeamClock, idempotency: IdempotencyRequest[T] | None, value: T) -> list[Query]:
         """Everything of the second round trip but COMMIT; without a revision only what is outside the ledger."""
-        responses = [record_response(self.team_id, idempotency, value, self._last_moment())] if idempotency else []
+        if idempotency:
+            self.answer(idempotency, value)
         if not self._revisions:
-            return [*self._writes, *responses]
+            return self._writes.queries()
         head = self.reading.ledger_head
-        entries: list[Query] = []
         writer = writer_of(tables.ledger)
         for revision in self._revisions:
             entry = LedgerEntry(
@@ -222,15 +248,19 @@ class Transaction:
                 change_kind=revision.change_kind,
             )
             head = entry.hash
-            entries.append(writer.insert(writer.text(entry.row())))
-        advance = clock.advance(self.team_id, self.reading, self._last_moment(), head)
-        return [*self._writes, *entries, *responses, advance]
+            self._writes.insert(tables.ledger, writer, writer.text(entry.row()))
+        return [*self._writes.queries(), clock.advance(self.team_id, self.reading, self._last_moment(), head)]
 
     def _last_moment(self) -> Moment:
         """The moment of the last revision, of this commit if it has one."""
         if self._revisions:
             return self._revisions[-1].moment
         return Moment(revision=self.reading.revision, at=self.reading.closed_at or self.reading.now)
+
+
+def _refuse_past_the_ledger(query: Query) -> None:
+    if past_the_ledger := ledgered_targets(query.sql):
+        raise ValueError(f"{query.name} would write {', '.join(past_the_ledger)} past the ledger")
 
 
 Plan = Callable[[Transaction], T | Awaitable[T]]

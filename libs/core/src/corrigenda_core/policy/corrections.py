@@ -27,7 +27,12 @@ def may_correct(statement: Statement, row: Relationship, target: CorrectionTarge
             a record says it and the statement is no record of the same source.
     """
     if row.owner_id != statement.owner_id:
-        raise Refusal(Reason.NOT_OWNER, "another owner's relationship is not corrected in place", field=_FIELD)
+        raise Refusal(
+            Reason.NOT_OWNER,
+            "another owner's relationship is not corrected in place",
+            field=_FIELD,
+            metadata={"resource_type": "relationship", "resource_id": row.relationship_id},
+        )
     if target.expected_version not in (None, row.version):
         raise _stale(row, target)
     if row.status not in _CORRECTABLE or not isinstance(row.validity, Interval):

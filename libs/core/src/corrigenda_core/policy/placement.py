@@ -161,7 +161,12 @@ class _Placing:
         rows = {row.relationship_id: row for row in self.after.rows}
         row = rows.get(target.relationship_id)
         if row is None:
-            raise Refusal(Reason.RESOURCE_NOT_FOUND, "there is no such relationship", field="correction_target")
+            raise Refusal(
+                Reason.RESOURCE_NOT_FOUND,
+                "there is no such relationship",
+                field="correction_target",
+                metadata={"resource_type": "relationship", "resource_id": target.relationship_id},
+            )
         held = may_correct(statement, row, target)
         decision_id = self._next_decision_id()
         decisions = plan_correction(self.after, statement, row, held, before, decision_id)

@@ -246,6 +246,7 @@ class _RowDiff:
         """The record of one change, with the closing that makes it (R4.4): no row changes without one."""
         moved_end = prior is not None and _end(prior.validity) != _end(row.validity)
         closings = [c for c in self._cause.closings if c.relationship_id == row.relationship_id]
+        own_basis = row.end_basis if moved_end else row.start_basis
         return Transition(
             transition_id=TransitionId(self._context.ids.part(1).nth(number)),
             relationship_id=row.relationship_id,
@@ -254,7 +255,8 @@ class _RowDiff:
             resulting=decide_row_state(row),
             actor=self._context.actor,
             reason=self._cause.reason,
-            time_basis=row.end_basis if moved_end else row.start_basis,
+            # A closing is read from its transition again, also where the row had another end of its own.
+            time_basis=closings[0].basis if closings else own_basis,
             decision_id=closings[0].decision_id if closings else self._cause.decision_id,
             closing=closings[0] if closings else None,
         )

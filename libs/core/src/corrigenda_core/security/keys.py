@@ -115,7 +115,11 @@ def decide_caller(known: KnownKey | None, now: Instant) -> Caller:
     if known is None or known.is_revoked:
         raise _invalid()
     if known.expires_at is not None and known.expires_at <= now:
-        raise Refusal(Reason.CREDENTIAL_EXPIRED, "the API key has expired; ask an administrator for a new one")
+        raise Refusal(
+            Reason.CREDENTIAL_EXPIRED,
+            "the API key has expired; ask an administrator for a new one",
+            metadata={"expired_at": known.expires_at.isoformat()},
+        )
     return Caller(team_id=known.team_id, profile_id=known.profile_id, key_id=known.key_id, scopes=known.scopes)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -70,7 +70,10 @@ class NetTorn(AssertionError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """One commit: its moment, the slot it changed, what it wrote, and the slot before it."""
+    """One commit: its moment, the slot it changed, what it wrote, and the slot before it.
+
+    A commit that changes several slots is several of these with the same moment.
+    """
 
     moment: Moment
     slot: Slot
@@ -84,11 +87,15 @@ class MemoryStore:
     Attributes:
         now: the team's clock; a commit is never earlier than it, and always later than the last one.
         revisions: all commits in their order.
+        ids_from: what every id begins with; a greater number makes ids that come after those of before.
+        as_committed: what becomes of a plan before it is applied; a twin of another store gives things its names.
     """
 
     def __init__(self, began_at: Instant, policy: TeamPolicy | None = None) -> None:
         self.now = began_at
         self.revisions: list[Revision] = []
+        self.ids_from = 0
+        self.as_committed: Callable[[Changes], Changes] = lambda changes: changes
         self._policy = policy or TeamPolicy()
         self._predicates: dict[PredicateKey, Predicate] = {}
         self._views: dict[Slot, list[SlotView]] = {}
@@ -117,7 +124,7 @@ class MemoryStore:
 
     def view_at(self, slot: Slot, revision: int) -> SlotView:
         """The slot as a revision of the team left it."""
-        made = sum(1 for one in self.revisions[:revision] if one.slot == slot)
+        made = sum(1 for one in self.revisions if one.slot == slot and one.moment.revision <= revision)
         return self.views(slot)[made]
 
     def item(self, item_id: ItemId) -> ReviewItem:
@@ -130,11 +137,12 @@ class MemoryStore:
 
     def context(self, actor: Actor) -> PlanContext:
         """The next commit; its ids are those of no other one."""
-        number = len(self.revisions) + 1
-        at = max(self.now, self.revisions[-1].moment.at + _TICK) if self.revisions else self.now
+        last = self.revisions[-1].moment if self.revisions else None
+        number = 1 if last is None else last.revision + 1
+        at = self.now if last is None else max(self.now, last.at + _TICK)
         return PlanContext(
             moment=Moment(revision=number, at=at),
-            ids=IdRange(base=uuid.UUID(int=(number << 64) | (7 << 76) | (2 << 62))),
+            ids=IdRange(base=uuid.UUID(int=(self.ids_from << 112) | (number << 64) | (7 << 76) | (2 << 62))),
             actor=actor,
             policy=self._policy,
         )
@@ -142,9 +150,26 @@ class MemoryStore:
     def picture(self, selector: TemporalSelector) -> Picture:
         """What a reader sees who asks by both time axes; only versions are read, nothing is replayed."""
         now = max(self.now, self.revisions[-1].moment.at) if self.revisions else self.now
-        view = decide_view(selector, now=now, moments=[revision.moment for revision in self.revisions])
+        moments = list(dict.fromkeys(revision.moment for revision in self.revisions))
+        view = decide_view(selector, now=now, moments=moments)
         rows = (version for versions in self._rows.values() for version in versions)
         return decide_picture(view, rows, (version for versions in self._cases.values() for version in versions))
+
+    def versions(self) -> Mapping[RelationshipId, Sequence[Version[Relationship]]]:
+        """Every version of every relationship, those of one that was first recorded earlier first."""
+        return self._rows
+
+    def cases(self) -> Mapping[ConflictId, Sequence[Version[ConflictCase]]]:
+        """Every version of every case, those of one that was opened earlier first."""
+        return self._cases
+
+    def items(self) -> Mapping[ItemId, ReviewItem]:
+        """The current version of every item, whatever its status."""
+        return self._items
+
+    def slots(self) -> list[Slot]:
+        """Every slot that anything was said in."""
+        return list(self._views)
 
     # --- what changes it --------------------------------------------------------------------------------------------
 
@@ -255,21 +280,27 @@ class MemoryStore:
         Raises:
             NetTorn: for a plan that breaks what the database holds.
         """
-        context = self.context(SYSTEM_REVIEWER)
-        before = self.view(slot)
-        after = apply_changes(before, changes)
-        if nets:
-            self._require_transitions(changes)
-            _require_records(changes)
-            _require_one_value(after.rows)
-        self.revisions.append(Revision(moment=context.moment, slot=slot, changes=changes, before=before))
-        self._views[slot].append(after)
-        self._items.update((item.item_id, item) for item in changes.items)
-        for row in changes.relationships:
-            _append(self._rows[row.relationship_id], row, context.moment)
-        for case in changes.cases:
-            _append(self._cases[case.conflict_id], case, context.moment)
-        return changes
+        self.commit_together([(slot, changes)], nets=nets)
+        return self.revisions[-1].changes
+
+    def commit_together(self, plans: Sequence[tuple[Slot, Changes]], *, nets: bool = True) -> None:
+        """Applies plans of several slots as one revision; as `commit`."""
+        moment = self.context(SYSTEM_REVIEWER).moment
+        for slot, planned in plans:
+            changes = self.as_committed(planned)
+            before = self.view(slot)
+            after = apply_changes(before, changes)
+            if nets:
+                self._require_transitions(changes)
+                _require_records(changes)
+                _require_one_value(after.rows)
+            self.revisions.append(Revision(moment=moment, slot=slot, changes=changes, before=before))
+            self._views[slot].append(after)
+            self._items.update((item.item_id, item) for item in changes.items)
+            for row in changes.relationships:
+                _append(self._rows[row.relationship_id], row, moment)
+            for case in changes.cases:
+                _append(self._cases[case.conflict_id], case, moment)
 
     def past_decision(self, decision_id: DecisionId) -> tuple[Revision, PastDecision]:
         """A decision with what a revert has to know, and the revision that took it."""
@@ -277,7 +308,9 @@ class MemoryStore:
         number = taken.moment.revision
         named = {*record.statement_ids}
         placed = [
-            r for r in self.revisions[:number] if named.intersection(s.statement_id for s in r.changes.statements)
+            r
+            for r in self.revisions
+            if r.moment.revision <= number and named.intersection(s.statement_id for s in r.changes.statements)
         ]
         parts = placed if placed and placed[-1] is taken else [*placed, taken]
         transitions = [t for part in parts for t in part.changes.transitions]
@@ -365,10 +398,12 @@ def _require_records(changes: Changes) -> None:
     for decision in changes.decisions:
         if decision.decision_id not in recorded:
             raise NetTorn("a decision has no record")
-    closings = [transition.closing for transition in changes.transitions if transition.closing is not None]
-    for closing in closings:
-        if closing.conflict_id is None and closing.decision_id not in recorded:
+    for transition in changes.transitions:
+        closing = transition.closing
+        if closing is not None and closing.conflict_id is None and closing.decision_id not in recorded:
             raise NetTorn("a closing has no record")
+        if closing is not None and closing.basis is not transition.time_basis:
+            raise NetTorn("a closing that stands on its transition has no other basis than that")
 
 
 def _require_one_value(rows: Iterable[Relationship]) -> None:

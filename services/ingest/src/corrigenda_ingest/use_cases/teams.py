@@ -177,7 +177,12 @@ def _team_query(team_id: TeamId) -> Query:
 
 def _require_driven(transaction: Transaction) -> None:
     if not transaction.reading.is_driven:
-        raise Refusal(Reason.TEAM_OPEN, "the team is open: its clock follows real time")
+        (row,) = transaction.prefetched["team_row"]
+        raise Refusal(
+            Reason.TEAM_OPEN,
+            "the team is open: its clock follows real time",
+            metadata={"opened_at": row["opened_at"].isoformat()},
+        )
 
 
 def _require_zone(name: str) -> None:

@@ -389,7 +389,7 @@ Global___Position: _TypeAlias = Position  # noqa: Y015
 
 @_typing.final
 class PositionMember(_message.Message):
-    """A relationship that takes a position, at the version of this case version."""
+    """A relationship that takes a position. What a closed conflict was about may have changed since."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -401,16 +401,16 @@ class PositionMember(_message.Message):
     relationship_id: _builtins.str
     """UUID of the relationship."""
     version: _builtins.int
-    """Its version."""
+    """The version with which it takes part in this version of the conflict."""
     status: _relationship_pb2.RelationshipStatus.ValueType
-    """Its status."""
+    """Its status in the view that is asked for."""
     @_builtins.property
     def owner(self) -> _actor_pb2.ProfileSummary:
         """Its owner."""
 
     @_builtins.property
     def validity(self) -> _time_pb2.Validity:
-        """When it holds."""
+        """When it holds, in the view that is asked for."""
 
     def __init__(
         self,

@@ -1,0 +1,526 @@
+"""A twin over the wire: a running team carries out the commands of the team machine, and the model follows it.
+
+The system goes first. What it was given by chance, ids and the time of the commit, the model is told; everything else
+the model decides by itself, and what the API shows afterwards must be what the model says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import grpc
+from corrigenda.admin.v1 import admin_service_pb2
+from corrigenda.conflict.v1 import conflict_service_pb2
+from corrigenda.ingest.v1 import adoption_pb2, forgetting_pb2, ingest_service_pb2, placement_pb2, submission_pb2
+from corrigenda.recall.v1 import recall_service_pb2, result_pb2
+from corrigenda.type.v1 import relationship_pb2, time_pb2
+from google.protobuf.message import Message
+
+from corrigenda_core.domain.changes import Changes
+from corrigenda_core.domain.errors import Refusal
+from corrigenda_core.domain.ids import ConflictId, DecisionId, EntityId, FragmentId, ProfileId, StatementId
+from corrigenda_core.domain.items import ReviewItem
+from corrigenda_core.domain.objects import EntityObject, Slot
+from corrigenda_core.domain.relationships import Relationship
+from corrigenda_core.domain.resolutions import Resolution
+from corrigenda_core.domain.time import Instant
+from corrigenda_core.domain.views import KnownAt, KnownAtRevision, TemporalSelector
+from corrigenda_core.policy.visibility import decide_version_in_view, decide_view
+from corrigenda_core.rpc.client import Client
+from corrigenda_core.rpc.convert import instant_of, timestamp_of, validity_of
+from corrigenda_core.rpc.enums import OUTCOME
+from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.testing.memory_store import profile
+from corrigenda_core.testing.memory_team import MemoryTeam, Said
+from corrigenda_core.testing.memory_twin import said_of
+from corrigenda_core.testing.shown_names import renamed, shown_names
+from corrigenda_core.testing.shown_team import (
+    ShownTeam,
+    bare,
+    expected_case,
+    expected_item,
+    expected_versions,
+    read_team,
+    row_of,
+)
+from corrigenda_core.testing.team_twin import BEGAN, PREDICATES, PROFILES, Utterance
+from corrigenda_core.testing.wire_utterances import action_of, known_of, new_key, request_of
+
+_Answer = TypeVar("_Answer")
+_WAIT_SECONDS = 60.0
+_POLL_SECONDS = 0.02
+# Commits are microseconds apart while the clock stands still; a night or a deadline is never that near.
+_SOON = timedelta(seconds=1)
+_QUERY = "production staging deploys from owned by hosted on uses main release trunk"
+
+
+class WireTwin:
+    """One team of a running system with its model.
+
+    Args:
+        admin: the client of the team's administrator.
+        profiles: the clients of the profiles by name.
+        run: runs a coroutine to its end, where the clients belong.
+    """
+
+    def __init__(
+        self, admin: Client, profiles: Mapping[str, Client], run: Callable[[Coroutine[Any, Any, Any]], Any]
+    ) -> None:
+        self.model = MemoryTeam(BEGAN, PREDICATES)
+        # What is new in a plan comes after everything that the system has named.
+        self.model.ids_from = 0xFFFF
+        self.refusals: list[Refusal] = []
+        self._admin, self._clients, self._run = admin, profiles, run
+        self._ids: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        self._subjects: dict[str, None] = {}
+        self._driven = BEGAN
+        self._looked_at: dict[str, Instant] = {}
+        self._revisions: dict[int, int] = {}
+        self._last: tuple[Callable[[Any], Awaitable[Any]], Message, Message] | None = None
+        run(self._learn_profiles())
+
+    # --- commands ---------------------------------------------------------------------------------------------------
+
+    def remember(self, who: str, what: Utterance, *, foreseen: bool = False) -> None:
+        """See `Twin`."""
+        self._run(self._remember(who, what, foreseen=foreseen))
+
+    def merge(self, who: str, item: ReviewItem, what: Utterance) -> None:
+        """See `Twin`."""
+        self._run(self._merge(who, item, what))
+
+    def resolve(self, who: str, item: ReviewItem, resolution: Resolution, version: int) -> None:
+        """See `Twin`."""
+        request = conflict_service_pb2.ResolveConflictRequest(
+            idempotency_key=new_key(), item_id=item.item_id, expected_version=version, **action_of(resolution)
+        )
+        actor = profile(self._profile(who))
+        self._decide(
+            self._clients[who].conflict.ResolveConflict,
+            request,
+            lambda answer: [answer.decision],
+            lambda: self.model.resolve(item.item_id, resolution, expected_version=version, actor=actor),
+        )
+
+    def end(self, who: str, row: Relationship, at: Instant | None) -> None:
+        """See `Twin`."""
+        end = forgetting_pb2.End(relationship_id=row.relationship_id)
+        if at is not None:
+            end.at.CopyFrom(timestamp_of(at))
+        actor = profile(self._profile(who))
+        self._forget(who, lambda: self.model.end(row.relationship_id, at, actor=actor), end=end)
+
+    def retract(self, who: str, row: Relationship, *, revive: bool) -> None:
+        """See `Twin`."""
+        retract = forgetting_pb2.Retract(relationship_id=row.relationship_id, revive=revive)
+        actor = profile(self._profile(who))
+        self._forget(who, lambda: self.model.retract(row.relationship_id, revive=revive, actor=actor), retract=retract)
+
+    def retract_text(self, who: str, fragment_id: FragmentId) -> None:
+        """See `Twin`."""
+        owner_id = self._profile(who)
+        self._forget(
+            who,
+            lambda: self.model.retract_everywhere(owner_id, fragment_id),
+            retract_text=forgetting_pb2.RetractText(fragment_id=fragment_id),
+        )
+
+    def revert(self, who: str, decision_id: DecisionId) -> None:
+        """See `Twin`."""
+        request = conflict_service_pb2.RevertResolutionRequest(idempotency_key=new_key(), decision_id=decision_id)
+        actor = profile(self._profile(who))
+        self._decide(
+            self._clients[who].conflict.RevertResolution,
+            request,
+            lambda answer: [answer.decision],
+            lambda: self.model.revert(decision_id, actor=actor),
+        )
+
+    def adopt(self, who: str, row: Relationship, fragment_id: FragmentId) -> None:
+        """See `Twin`."""
+        self._run(self._adopt(who, row, fragment_id))
+
+    def erase(self, fragment_id: FragmentId) -> None:
+        """See `Twin`."""
+        self._run(self._erase(fragment_id))
+
+    def drive(self, time: Instant) -> None:
+        """See `Twin`."""
+        self._run(self._drive(time))
+
+    def review(self) -> None:
+        """See `Twin`."""
+        request = conflict_service_pb2.ReviewNowRequest(idempotency_key=new_key(), wait_seconds=30)
+
+        async def review() -> None:
+            await self._admin.conflict.ReviewNow(request)
+            await self._follow(lambda: None, self.model.now)
+
+        self._run(review())
+
+    def repeat(self) -> None:
+        """See `Twin`."""
+        if self._last is not None:
+            call, request, answer = self._last
+
+            async def repeat() -> Message | Refusal:
+                return await _answered(call(request))
+
+            assert self._run(repeat()) == answer, f"another answer to the same key: {request}"
+
+    def look_back(self, subject: str, selector: TemporalSelector) -> None:
+        """See `Twin`."""
+        if subject in self._ids:
+            self._run(self._look_back(self._ids[subject], selector))
+
+    def name_of(self, named: str) -> str:
+        """See `Twin`."""
+        return self._names[named]
+
+    def close(self) -> None:
+        """Reads the team's commits once, and hangs up."""
+        self._run(self._close())
+
+    # --- how the system is asked ------------------------------------------------------------------------------------
+
+    async def _remember(self, who: str, what: Utterance, *, foreseen: bool) -> None:
+        client, request = self._clients[who], request_of(what)
+        before = None
+        if foreseen:
+            asked = ingest_service_pb2.PreflightRememberRequest(evidence=request.evidence, proposal=request.proposal)
+            before = await _answered(client.ingest.PreflightRemember(asked))
+        answer = await _answered(client.ingest.Remember(request))
+        if isinstance(answer, Refusal):
+            assert before is None or isinstance(before, Refusal), f"not foreseen: {answer}"
+            said = self._said(who, what, "refused")
+            self._refuse(answer, lambda: self.model.remember(said, FragmentId("refused")))
+            return
+        self._last = (client.ingest.Remember, request, answer)
+        (placed,) = answer.placement.relationships
+        if before is not None:
+            assert not isinstance(before, Refusal), f"not done: {before}"
+            (expected,) = before.placement.relationships
+            assert _outcome(expected) == _outcome(placed), f"foreseen was {expected}, and done {placed}"
+        self._learn(answer.placement)
+        assert placed.verdict == relationship_pb2.VERDICT_ENTAILED, f"{request}: {placed.verdict_reason}"
+        said = self._said(who, what, placed.observation_id)
+        (stored,) = answer.placement.fragments
+        kept: list[FragmentId] = []
+        await self._follow(
+            lambda: kept.append(self.model.remember(said, FragmentId(stored.fragment_id))),
+            instant_of(answer.placement.recorded_at),
+            revision=answer.revision,
+        )
+        assert kept == [stored.fragment_id], f"the text is {stored}"
+        outcomes = [one for revision in self.model.revisions[-3:] for one in revision.changes.outcomes]
+        assert OUTCOME.to_domain(placed.outcome) == outcomes[-1].kind, f"{outcomes[-1]} is not {placed}"
+
+    async def _merge(self, who: str, item: ReviewItem, what: Utterance) -> None:
+        client, request = self._clients[who], request_of(what)
+        request.resolution_context.CopyFrom(
+            submission_pb2.ResolutionContext(item_id=item.item_id, expected_version=item.version)
+        )
+        answer = await _answered(client.ingest.Remember(request))
+        if isinstance(answer, Refusal):
+            said = self._said(who, what, "refused")
+            self._refuse(answer, lambda: self.model.merge_text(item.item_id, said, item.version, FragmentId("refused")))
+            return
+        self._last = (client.ingest.Remember, request, answer)
+        self._learn(answer.placement)
+        (placed,), (stored,) = answer.placement.relationships, answer.placement.fragments
+        said = self._said(who, what, placed.observation_id)
+        fragment_id = FragmentId(stored.fragment_id)
+        await self._follow(
+            lambda: self.model.merge_text(item.item_id, said, item.version, fragment_id),
+            instant_of(answer.placement.recorded_at),
+            decided=[answer.resolution.decision_id],
+            revision=answer.revision,
+        )
+
+    async def _adopt(self, who: str, row: Relationship, fragment_id: FragmentId) -> None:
+        client, owner_id = self._clients[who], self._profile(who)
+        request = ingest_service_pb2.AdoptEvidenceRequest(
+            idempotency_key=new_key(),
+            fragment_id=fragment_id,
+            relationship_id=row.relationship_id,
+            passages=[submission_pb2.Citation(quote=self.model.texts[fragment_id].content)],
+        )
+        answer = await _answered(client.ingest.AdoptEvidence(request))
+        if isinstance(answer, Refusal):
+            self._refuse(answer, lambda: self.model.adopt(owner_id, row.relationship_id, fragment_id))
+            return
+        changed: list[bool] = []
+        at = await self._time_of(answer.revision)
+        await self._follow(
+            lambda: changed.append(self.model.adopt(owner_id, row.relationship_id, fragment_id)),
+            at,
+            revision=answer.revision,
+        )
+        assert changed == [answer.adoption.outcome == adoption_pb2.ADOPTION_OUTCOME_ADOPTED], answer
+
+    async def _erase(self, fragment_id: FragmentId) -> None:
+        request = admin_service_pb2.EraseEvidenceRequest(
+            idempotency_key=new_key(), fragment_id=fragment_id, reason="they asked for it"
+        )
+        answer = await self._admin.admin.EraseEvidence(request)
+        self._last = None
+        by = profile(ProfileId("administrator"))
+        at = instant_of(answer.erasure.erased_at)
+        await self._follow(lambda: self.model.erase(by, fragment_id), at, revision=answer.revision)
+
+    async def _drive(self, time: Instant) -> None:
+        self._driven = time
+        await self._admin.admin.DriveClock(
+            admin_service_pb2.DriveClockRequest(idempotency_key=new_key(), time=timestamp_of(time))
+        )
+        await self._follow(lambda: None, time)
+
+    def _forget(self, who: str, command: Callable[[], object], **how: Any) -> None:
+        request = ingest_service_pb2.ForgetRequest(idempotency_key=new_key(), **how)
+        self._decide(
+            self._clients[who].ingest.Forget,
+            request,
+            lambda answer: [one.decision for one in answer.forgotten],
+            command,
+        )
+
+    def _decide(
+        self,
+        call: Callable[[Any], Awaitable[Any]],
+        request: Message,
+        decisions_of: Callable[[Any], list[Any]],
+        command: Callable[[], object],
+    ) -> None:
+        """Takes a decision, and lets the model take it at the same time under the same name."""
+
+        async def decide() -> None:
+            answer = await _answered(call(request))
+            if isinstance(answer, Refusal):
+                self._refuse(answer, command)
+                return
+            self._last = (call, request, answer)
+            decisions = decisions_of(answer)
+            await self._follow(
+                command,
+                instant_of(decisions[0].recorded_at),
+                decided=[one.decision_id for one in decisions],
+                revision=answer.revision,
+            )
+
+        self._run(decide())
+
+    # --- how the model follows --------------------------------------------------------------------------------------
+
+    async def _follow(
+        self,
+        command: Callable[[], object],
+        at: Instant,
+        *,
+        decided: list[str] | None = None,
+        revision: int | None = None,
+    ) -> None:
+        """Lets the model do what the system did, then look where the reviewer has looked, and compares."""
+        await self._settled()
+        shown = await self._shown()
+        self.model.now = at
+        left = list(decided) if decided is not None else sorted(shown.decisions - self._known_decisions())
+
+        def as_committed(changes: Changes) -> Changes:
+            taken, left[:] = left[: len(changes.decision_records)], left[len(changes.decision_records) :]
+            return renamed(changes, shown_names(changes, shown, self._known(), taken))
+
+        self.model.as_committed = as_committed
+        command()
+        if revision is not None and self.model.revisions:
+            self._revisions[self.model.revisions[-1].moment.revision] = revision
+        looked = {i: at for i, at in shown.looked_at.items() if self._looked_at.get(i) != at}
+        for conflict_id, looked_at in sorted(looked.items(), key=lambda one: one[1]):
+            case = self.model.cases()[ConflictId(conflict_id)][-1].row
+            if case.live:
+                self.model.now = looked_at
+                self.model.review(case.conflict_id)
+        self._looked_at |= looked
+        self.model.now = max(self.model.now, self._driven)
+        self._compare(shown)
+
+    def _refuse(self, refusal: Refusal, command: Callable[[], object]) -> None:
+        """The model must refuse what the system has refused, for the same reason."""
+        self.refusals.append(refusal)
+        own: Refusal | None = None
+        try:
+            command()
+        except Refusal as raised:
+            own = raised
+        assert own is not None, f"only the system refuses: {refusal.reason}: {refusal}"
+        assert own.reason is refusal.reason, f"{own.reason}: {own} is not {refusal.reason}: {refusal}"
+
+    async def _settled(self) -> None:
+        """Waits until the reviewer has looked at whatever is due."""
+        request = conflict_service_pb2.ListConflictsRequest(
+            entry_kinds=[conflict_service_pb2.CONFLICT_ENTRY_KIND_TEAM_CASE], page_size=200
+        )
+        async with asyncio.timeout(_WAIT_SECONDS):
+            while True:
+                answer = await self._admin.conflict.ListConflicts(request)
+                cases = [entry.team_case for entry in answer.entries]
+                if all(instant_of(case.next_review_at) > self._driven + _SOON for case in cases):
+                    return
+                await asyncio.sleep(_POLL_SECONDS)
+
+    async def _shown(self) -> ShownTeam:
+        clients = {self._ids[name]: client for name, client in self._clients.items()}
+        return await read_team(clients, self._subjects)
+
+    def _known(self) -> set[str]:
+        return {*self.model.versions(), *self.model.cases(), *self.model.items()}
+
+    def _known_decisions(self) -> set[str]:
+        return {d.decision_id for one in self.model.revisions for d in one.changes.decision_records}
+
+    def _compare(self, shown: ShownTeam) -> None:
+        model = self.model
+        _require_equal(
+            {i: one.row for i, one in shown.rows.items()}, {i: bare(v[-1].row) for i, v in model.versions().items()}
+        )
+        _require_equal(
+            {i: one.versions for i, one in shown.rows.items()},
+            {i: expected_versions(versions) for i, versions in model.versions().items()},
+        )
+        _require_equal(shown.cases, {i: expected_case(versions[-1].row) for i, versions in model.cases().items()})
+        _require_equal(shown.items, {i: expected_item(item) for i, item in model.items().items()})
+
+    async def _look_back(self, subject_id: str, selector: TemporalSelector) -> None:
+        """What was in force, what was disputed and what is found, as it was known then."""
+        model, temporal = self.model, self._temporal(selector)
+        view = decide_view(selector, now=model.now, moments=list(dict.fromkeys(one.moment for one in model.revisions)))
+        known = {
+            row_id: row
+            for row_id, versions in model.versions().items()
+            if (row := decide_version_in_view(versions, view)) is not None and row.slot.subject_id == subject_id
+        }
+        picture = model.picture(selector)
+        edges = {
+            edge.relationship.relationship_id: edge.validity
+            for edge in picture.edges
+            if edge.relationship.slot.subject_id == subject_id
+        }
+        reader = self._clients["C"]
+        request = recall_service_pb2.TimelineRequest(entity_id=subject_id, temporal=temporal, page_size=200)
+        told = await _answered(reader.recall.Timeline(request))
+        if isinstance(told, Refusal):
+            assert not known, told
+            return
+        rows = {one.relationship.relationship.relationship_id: one.relationship for one in told.entries}
+        _require_equal({i: row_of(one.relationship) for i, one in rows.items()}, {i: bare(r) for i, r in known.items()})
+        counted = {i: validity_of(one.counted_validity) for i, one in rows.items() if one.in_force}
+        _require_equal(counted, dict(edges))
+        asked = conflict_service_pb2.GetCompetingFactsRequest(
+            entity_id=subject_id, valid_at=temporal.valid_at, page_size=200, **known_of(temporal)
+        )
+        competing = await reader.conflict.GetCompetingFacts(asked)
+        disputed = {facts.conflict_id for slot in competing.slots for facts in slot.facts} - {""}
+        live = {case.conflict_id for case in picture.live_cases if case.set_key.subject_id == subject_id}
+        assert disputed == live, f"{disputed} is not {live} at {selector}"
+        await self._recall(temporal, {edge.relationship.relationship_id for edge in picture.edges})
+
+    async def _recall(self, temporal: time_pb2.TemporalSelector, in_force: set[Any]) -> None:
+        request = recall_service_pb2.RecallRequest(query=_QUERY, temporal=temporal, limit=50)
+        async with asyncio.timeout(_WAIT_SECONDS):
+            while True:
+                answer = await self._clients["C"].recall.Recall(request)
+                if result_pb2.DEGRADATION_SEARCH_BEHIND not in answer.degraded:
+                    break
+                await asyncio.sleep(_POLL_SECONDS)
+        found = {path.relationship.relationship_id for one in answer.results for path in one.paths}
+        if not answer.results_truncated:
+            assert found == in_force, f"{found} is recalled, and {in_force} is in force at {temporal}"
+
+    async def _close(self) -> None:
+        request = recall_service_pb2.ListChangesRequest()
+        changes = [one async for answer in self._admin.recall.ListChanges(request) for one in answer.changes]
+        assert [one.revision for one in changes] == list(range(1, len(changes) + 1)), "revisions have no gap"
+        times = [instant_of(one.recorded_at) for one in changes]
+        assert times == sorted(set(times)), "time goes with them"
+        self._compare(await self._shown())
+        for client in (self._admin, *self._clients.values()):
+            await client.close()
+
+    # --- names ------------------------------------------------------------------------------------------------------
+
+    async def _learn_profiles(self) -> None:
+        answer = await self._admin.admin.ListProfiles(admin_service_pb2.ListProfilesRequest())
+        for one in answer.profiles:
+            if one.name in PROFILES:
+                self._ids[one.name] = one.profile_id
+                self._names[one.profile_id] = one.name
+
+    def _learn(self, placement: placement_pb2.Placement) -> None:
+        for one in placement.entities:
+            self._ids[one.entity.name] = one.entity.entity_id
+            self._names[one.entity.entity_id] = one.entity.name
+        self._subjects[placement.entities[0].entity.entity_id] = None
+
+    def _profile(self, who: str) -> ProfileId:
+        return ProfileId(self._ids[who])
+
+    def _said(self, who: str, what: Utterance, observation_id: str) -> Said:
+        return replace(
+            said_of(self._profile(who), what, 0),
+            statement_id=StatementId(observation_id),
+            slot=Slot(
+                subject_id=EntityId(self._ids.get(what.subject, what.subject)),
+                predicate=what.predicate,
+                scope=what.scope,
+            ),
+            object=EntityObject(entity_id=EntityId(self._ids.get(what.value, what.value))),
+        )
+
+    def _temporal(self, selector: TemporalSelector) -> time_pb2.TemporalSelector:
+        """The selector by the numbers of the system, which counts revisions that the model does not have."""
+        temporal = time_pb2.TemporalSelector()
+        if selector.valid_at is not None:
+            temporal.valid_at.CopyFrom(timestamp_of(selector.valid_at))
+        if isinstance(selector.known, KnownAt):
+            temporal.known_at.CopyFrom(timestamp_of(selector.known.at))
+        elif isinstance(selector.known, KnownAtRevision):
+            moment = next(o.moment for o in self.model.revisions if o.moment.revision == selector.known.revision)
+            if moment.revision in self._revisions:
+                temporal.revision = self._revisions[moment.revision]
+            else:
+                temporal.known_at.CopyFrom(timestamp_of(moment.at))
+        return temporal
+
+    async def _time_of(self, revision: int) -> Instant:
+        request = recall_service_pb2.ListChangesRequest(after_revision=revision - 1)
+        async for answer in self._admin.recall.ListChanges(request):
+            for change in answer.changes:
+                if change.revision == revision:
+                    return instant_of(change.recorded_at)
+        raise AssertionError(f"there is no revision {revision}")
+
+
+def _outcome(placed: placement_pb2.RelationshipPlacement) -> tuple[object, ...]:
+    return placed.outcome, placed.rule, placed.reason, placed.conflict.effect, placed.verdict
+
+
+async def _answered(call: Awaitable[_Answer]) -> _Answer | Refusal:
+    """The answer, or why there is none."""
+    try:
+        return await call
+    except grpc.aio.AioRpcError as error:
+        refusal = refusal_of(error)
+        if refusal is None:
+            raise
+        return refusal
+
+
+def _require_equal(shown: Mapping[str, object], expected: Mapping[Any, object]) -> None:
+    """What is shown is what the model says; only what differs is told."""
+    differing = [i for i in {*shown, *expected} if shown.get(i) != expected.get(i)]
+    told = "\n".join(f"{i}\n  shown    {shown.get(i)}\n  expected {expected.get(i)}" for i in differing)
+    assert not differing, f"the system shows something else than the model says:\n{told}"
