@@ -1,7 +1,7 @@
 """Spreads a migrated schema over a Citus cluster: every table by its team, each team whole on one node.
 
-The schema is made for it: the team is the first column of every key, and no statement touches two teams. What differs on
-a cluster is what stands here, and one thing in `corrigenda_core.persistence.roles`: owners of functions may log in.
+The schema is made for it: the team is the first column of every key, and no statement touches two teams. What differs
+on a cluster is what stands here, and one thing in `corrigenda_core.persistence.roles`: owners of functions may log in.
 """
 
 from __future__ import annotations
@@ -121,22 +121,20 @@ def _distribute_tables(connection: psycopg.Connection[tuple[object, ...]], shard
         )
     for table in tables:
         if table == _ANCHOR:
-            connection.execute("SELECT create_distributed_table(%s, 'team_id', shard_count => %s::int)", [table, shards])
-        else:
             connection.execute(
-                "SELECT create_distributed_table(%s, 'team_id', colocate_with => %s)", [table, _ANCHOR]
+                "SELECT create_distributed_table(%s, 'team_id', shard_count => %s::int)", [table, shards]
             )
+        else:
+            connection.execute("SELECT create_distributed_table(%s, 'team_id', colocate_with => %s)", [table, _ANCHOR])
     for key in keys:
         connection.execute(
             sql.SQL("ALTER TABLE {} ADD CONSTRAINT {} ").format(sql.Identifier(key.table), sql.Identifier(key.name))
-            + sql.SQL(key.definition)  # type: ignore[arg-type]
+            + sql.SQL(key.definition)
         )
     return tuple(sorted(tables))
 
 
-def _foreign_keys(
-    connection: psycopg.Connection[tuple[object, ...]], tables: list[str]
-) -> list[tuple[object, ...]]:
+def _foreign_keys(connection: psycopg.Connection[tuple[object, ...]], tables: list[str]) -> list[tuple[object, ...]]:
     return connection.execute(
         "SELECT r.relname, f.conname, pg_get_constraintdef(f.oid) FROM pg_constraint AS f"
         " JOIN pg_class AS r ON r.oid = f.conrelid JOIN pg_class AS t ON t.oid = f.confrelid"

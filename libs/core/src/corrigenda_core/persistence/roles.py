@@ -86,7 +86,7 @@ def ensure_roles(connection: psycopg.Connection[tuple[object, ...]], passwords: 
 
 
 def _roles_here(connection: psycopg.Connection[tuple[object, ...]]) -> tuple[Role, ...]:
-    """On a Citus cluster a node asks another one as the role that it runs as, so owners of functions may log in there."""
+    """On a Citus cluster a node asks another as the role that it runs as, so the owners of functions may log in."""
     if connection.execute("SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'citus'").fetchone() is None:
         return ROLES
     return tuple(replace(role, login=role.login or role.name in FUNCTION_OWNERS) for role in ROLES)

@@ -160,8 +160,10 @@ LIMIT 200;
 -- index: none
 -- lock: none
 INSERT INTO text_bands (team_id, band, fragment_id)
-SELECT %(team_id)s, b.band, b.fragment_id
-FROM unnest(%(bands)s::bigint[], %(fragment_ids)s::uuid[]) AS b (band, fragment_id)
+SELECT c.team_id, b.band, b.fragment_id
+FROM team_clock AS c
+CROSS JOIN unnest(%(bands)s::bigint[], %(fragment_ids)s::uuid[]) AS b (band, fragment_id)
+WHERE c.team_id = %(team_id)s
 ON CONFLICT DO NOTHING;
 
 -- name: cases_by_id

@@ -17,28 +17,33 @@ FROM teams AS t
 JOIN team_clock AS c ON c.team_id = %(team_id)s
 WHERE t.team_id = %(team_id)s;
 
--- name: reserve_night
--- purpose: the nightly run of a local date, queued once, whoever comes first
--- index: review_reservations_pkey
--- lock: the reservation's key
-WITH run AS (
-    INSERT INTO review_runs (
-        team_id, run_id, kind, status, local_date, policy_version, claim_token, lease_expires_at, requested_at,
-        examined_cases, resolved_cases, dismissed_cases, marked_overdue_cases, kept_cases, left_cases, failed_cases
-    )
-    SELECT %(team_id)s::uuid, %(run_id)s::uuid, 'nightly', 'queued', %(local_date)s::date, %(policy_version)s, 0,
-           '-infinity', %(team_now)s::timestamptz, 0, 0, 0, 0, 0, 0, 0
-    WHERE NOT EXISTS (
-        SELECT 1
-        FROM review_reservations AS v
-        WHERE v.team_id = %(team_id)s::uuid AND v.local_date = %(local_date)s::date
-          AND v.policy_version = %(policy_version)s
-    )
-    RETURNING team_id, run_id
+-- name: queue_night
+-- purpose: the nightly run of a local date, if nobody has reserved it
+-- index: review_reservations_pkey, team_clock_pkey
+-- lock: none
+INSERT INTO review_runs (
+    team_id, run_id, kind, status, local_date, policy_version, claim_token, lease_expires_at, requested_at,
+    examined_cases, resolved_cases, dismissed_cases, marked_overdue_cases, kept_cases, left_cases, failed_cases
 )
+SELECT c.team_id, %(run_id)s::uuid, 'nightly', 'queued', %(local_date)s::date, %(policy_version)s, 0,
+       '-infinity', %(team_now)s::timestamptz, 0, 0, 0, 0, 0, 0, 0
+FROM team_clock AS c
+WHERE c.team_id = %(team_id)s
+  AND NOT EXISTS (
+      SELECT 1
+      FROM review_reservations AS v
+      WHERE v.team_id = %(team_id)s AND v.local_date = %(local_date)s::date
+        AND v.policy_version = %(policy_version)s
+  );
+
+-- name: reserve_night
+-- purpose: the reservation of the run that was queued in this transaction; whoever comes second meets its key
+-- index: review_runs_pkey
+-- lock: the reservation's key
 INSERT INTO review_reservations (team_id, local_date, policy_version, run_id, reserved_at)
-SELECT run.team_id, %(local_date)s::date, %(policy_version)s, run.run_id, %(team_now)s::timestamptz
-FROM run;
+SELECT r.team_id, %(local_date)s::date, %(policy_version)s, r.run_id, %(team_now)s::timestamptz
+FROM review_runs AS r
+WHERE r.team_id = %(team_id)s AND r.run_id = %(run_id)s;
 
 -- name: claim_run
 -- purpose: the oldest waiting run, or one whose holder has let its lease end

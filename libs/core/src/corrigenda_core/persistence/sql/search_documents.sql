@@ -31,8 +31,8 @@ LIMIT %(limit)s;
 -- lock: the document's row
 INSERT INTO search_documents AS d (team_id, fragment_id, version, lexemes, embedding, embedding_space, recorded_from,
                                    recorded_to)
-SELECT %(team_id)s, %(fragment_id)s, %(version)s, team_lexemes(%(team_id)s, %(terms)s::text[]),
-       %(embedding)s::halfvec, %(embedding_space)s, %(recorded_from)s, 'infinity'
+VALUES (%(team_id)s, %(fragment_id)s, %(version)s, team_lexemes(%(team_id)s, %(terms)s::text[]),
+        %(embedding)s::halfvec, %(embedding_space)s, %(recorded_from)s, 'infinity')
 ON CONFLICT (team_id, fragment_id) DO UPDATE
 SET version = excluded.version, lexemes = excluded.lexemes,
     embedding = coalesce(excluded.embedding, d.embedding),
