@@ -77,6 +77,10 @@ def team(shared_database: ThrowawayDatabase) -> Team:
     return add_team(shared_database)
 
 
+# A migrated database for the stack, of a kind that no test can make for itself: one that is distributed.
+STACK_URL_VARIABLE = "CORRIGENDA_TEST_STACK_DATABASE_URL"
+
+
 @pytest.fixture(scope="session")
 def collector() -> Iterator[OtlpCollector]:
     """Where the running stack sends its metrics, and the traces that a caller asks it to keep."""
@@ -98,7 +102,7 @@ async def stack(
     known = LocalSecrets(role_passwords=dict.fromkeys(DATABASE_ROLES, ROLE_PASSWORD))
     write_private(directory / "secrets.json", json.dumps(asdict(known)))
     async with AsyncExitStack() as opened:
-        url = opened.enter_context(cluster.database()).superuser_url
+        url = os.environ.get(STACK_URL_VARIABLE) or opened.enter_context(cluster.database()).superuser_url
         program = os.environ.get(POOLER_VARIABLE)
         pooler_url = opened.enter_context(transaction_pooler(program, url)) if program else None
         with pytest.MonkeyPatch.context() as observed:

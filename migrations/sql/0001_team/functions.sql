@@ -63,10 +63,14 @@ RETURNS TABLE (
     expires_at timestamptz,
     revoked_at timestamptz
 )
-LANGUAGE sql STABLE SECURITY DEFINER ROWS 1 SET search_path = pg_catalog, public, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1 SET search_path = pg_catalog, public, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     SELECT k.team_id, k.profile_id, k.key_id, k.scopes, k.expires_at, k.revoked_at
     FROM public.api_keys AS k
-    WHERE k.key_id = p_key_id AND k.key_hash = p_key_hash
+    WHERE k.key_id = p_key_id AND k.key_hash = p_key_hash;
+END
 $$;
 
 COMMENT ON FUNCTION authenticate(uuid, bytea) IS

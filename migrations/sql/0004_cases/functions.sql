@@ -205,7 +205,9 @@ FOR EACH ROW WHEN (OLD.clock_mode = 'driven' AND NEW.clock_mode = 'open')
 EXECUTE FUNCTION move_leases_to_real_time();
 
 CREATE FUNCTION due_teams(p_limit integer) RETURNS SETOF uuid
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    RETURN QUERY
     SELECT d.team_id
     FROM (
         -- Open teams: the one index that asks by time alone. Forty cases a team are a round's work, and what is left
@@ -247,7 +249,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
     ) AS d
     GROUP BY d.team_id
     ORDER BY min(d.due_at), d.team_id
-    LIMIT p_limit
+    LIMIT p_limit;
+END
 $$;
 
 COMMENT ON FUNCTION due_teams(integer) IS

@@ -105,13 +105,17 @@ COMMENT ON FUNCTION edges_of_fragment(uuid, uuid, timestamptz, timestamptz) IS
 'What makes a fragment eligible in a view: its effective supports whose relationship is in force then.';
 
 CREATE FUNCTION is_large_team(p_team_id uuid, p_known_at timestamptz) RETURNS boolean
-LANGUAGE sql STABLE AS $$
-    -- Up to here looking at every document costs less than choosing among them does.
-    SELECT EXISTS (
-        SELECT 1 FROM public.search_documents AS d
-        WHERE d.team_id = p_team_id AND d.recorded_from <= p_known_at
-        OFFSET 8000
-    )
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        -- Up to here looking at every document costs less than choosing among them does.
+        SELECT EXISTS (
+            SELECT 1 FROM public.search_documents AS d
+            WHERE d.team_id = p_team_id AND d.recorded_from <= p_known_at
+            OFFSET 8000
+        )
+    );
+END
 $$;
 
 COMMENT ON FUNCTION is_large_team(uuid, timestamptz) IS
@@ -367,7 +371,9 @@ COMMENT ON FUNCTION search_names(text, uuid, timestamptz) IS
 'Entities of the transaction''s team with a text in a name that a reader may know, and how well it fits, from 0.';
 
 CREATE FUNCTION stale_teams(p_limit integer) RETURNS SETOF uuid
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    RETURN QUERY
     SELECT t.team_id
     FROM public.teams AS t
     CROSS JOIN LATERAL (
@@ -378,13 +384,16 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
         LIMIT 1
     ) AS oldest
     ORDER BY oldest.recorded_at, t.team_id
-    LIMIT p_limit
+    LIMIT p_limit;
+END
 $$;
 
 COMMENT ON FUNCTION stale_teams(integer) IS 'Teams whose search documents are behind, the longest waiting first.';
 
 CREATE FUNCTION teams_in_other_spaces(p_space text, p_unembedded boolean, p_limit integer) RETURNS SETOF uuid
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    RETURN QUERY
     -- Less and greater, each from the index: "another one" would read every document of every team.
     SELECT t.team_id
     FROM public.teams AS t
@@ -404,14 +413,18 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
             )
         )
     ORDER BY t.team_id
-    LIMIT p_limit
+    LIMIT p_limit;
+END
 $$;
 
 COMMENT ON FUNCTION teams_in_other_spaces(text, boolean, integer) IS
 'Teams with documents that are embedded in another space, or not at all if that is asked.';
 
 CREATE FUNCTION sample_document(p_space text) RETURNS TABLE (team_id uuid, fragment_id uuid)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     SELECT t.team_id, d.fragment_id
     FROM public.teams AS t
     CROSS JOIN LATERAL (
@@ -420,7 +433,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
         WHERE x.team_id = t.team_id AND x.embedding_space = p_space
         LIMIT 1
     ) AS d
-    LIMIT 1
+    LIMIT 1;
+END
 $$;
 
 COMMENT ON FUNCTION sample_document(text) IS 'Any one document of a space, whose text may be embedded anew to compare.';

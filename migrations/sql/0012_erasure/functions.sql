@@ -2,23 +2,27 @@
 -- nobody else: it writes what erased_texts says, and the triggers compare each changed column with erased_texts again.
 
 CREATE FUNCTION is_recorded_erasure(p_table text, p_key text[], p_old jsonb, p_new jsonb) RETURNS boolean
-LANGUAGE sql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
-    SELECT count(*) FILTER (WHERE n.key <> 'erasure_id') > 0
-        AND bool_and(
-            n.key = 'erasure_id'
-            OR EXISTS (
-                SELECT 1
-                FROM public.erased_texts AS e
-                WHERE e.team_id = (p_new ->> 'team_id')::uuid AND e.table_name = p_table AND e.row_key = p_key
-                    AND e.column_name = n.key
-                    AND CASE jsonb_typeof(n.value)
-                        WHEN 'string' THEN n.value #>> '{}' = e.tombstone
-                        ELSE n.value = e.tombstone::jsonb
-                    END
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, public, pg_temp AS $$
+BEGIN
+    RETURN (
+        SELECT count(*) FILTER (WHERE n.key <> 'erasure_id') > 0
+            AND bool_and(
+                n.key = 'erasure_id'
+                OR EXISTS (
+                    SELECT 1
+                    FROM public.erased_texts AS e
+                    WHERE e.team_id = (p_new ->> 'team_id')::uuid AND e.table_name = p_table AND e.row_key = p_key
+                        AND e.column_name = n.key
+                        AND CASE jsonb_typeof(n.value)
+                            WHEN 'string' THEN n.value #>> '{}' = e.tombstone
+                            ELSE n.value = e.tombstone::jsonb
+                        END
+                )
             )
-        )
-    FROM jsonb_each(p_new) AS n
-    WHERE n.value IS DISTINCT FROM p_old -> n.key
+        FROM jsonb_each(p_new) AS n
+        WHERE n.value IS DISTINCT FROM p_old -> n.key
+    );
+END
 $$;
 
 COMMENT ON FUNCTION is_recorded_erasure(text, text[], jsonb, jsonb) IS

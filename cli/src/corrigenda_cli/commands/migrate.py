@@ -28,12 +28,18 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default=os.environ.get(URL_VARIABLE, ""),
         help=f"URL of a role that may make extensions and roles (default: {URL_VARIABLE})",
     )
+    parser.add_argument(
+        "--distribute",
+        action="store_true",
+        help="then spread the tables over the nodes of the Citus cluster whose coordinator the URL names",
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Migrates; exit status 0 done, 1 refused, 2 no URL."""
     import psycopg
+    from corrigenda_core.persistence.distribution import DistributionRefused, check_cluster, distribute
     from corrigenda_core.persistence.migrate import MigrationRefused, migrate
     from corrigenda_core.persistence.roles import RolesRefused
 
@@ -47,9 +53,16 @@ def run(options: argparse.Namespace) -> int:
         if name.startswith(prefix) and value
     }
     try:
+        if options.distribute:
+            # A server that is no cluster is refused before anything is changed.
+            with psycopg.connect(options.database_url, autocommit=True) as connection:
+                check_cluster(connection)
         migrate(options.database_url, role_passwords=passwords)
-    except (MigrationRefused, RolesRefused, psycopg.OperationalError) as problem:
+        done = distribute(options.database_url) if options.distribute else None
+    except (MigrationRefused, RolesRefused, DistributionRefused, psycopg.OperationalError) as problem:
         print(f"not migrated: {str(problem).strip()}", file=sys.stderr)
         return ExitStatus.FAILED
     print("the schema is up to date")
+    if done is not None:
+        print(f"{len(done.tables)} tables newly distributed; the teams live on {done.nodes} nodes")
     return ExitStatus.DONE

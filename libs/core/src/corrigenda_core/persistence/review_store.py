@@ -106,16 +106,15 @@ class ReviewStore:
 
     async def reserve_night(self, team: TeamNow, *, run_id: str, night: date, policy_version: str) -> None:
         """Queues the nightly run of a local date, unless it has been queued before."""
+        night_run = {
+            "team_id": team.team_id,
+            "run_id": run_id,
+            "local_date": night,
+            "policy_version": policy_version,
+            "team_now": team.now,
+        }
         await self._run(
-            team.team_id,
-            self._sql.query(
-                "reserve_night",
-                team_id=team.team_id,
-                run_id=run_id,
-                local_date=night,
-                policy_version=policy_version,
-                team_now=team.now,
-            ),
+            team.team_id, self._sql.query("queue_night", **night_run), self._sql.query("reserve_night", **night_run)
         )
 
     async def claim_run(self, team: TeamNow) -> RunClaim | None:
@@ -274,5 +273,7 @@ class ReviewStore:
             ),
         )
 
-    async def _run(self, team_id: TeamId, query: Query) -> list[Row]:
-        return await self._work.run(team_id, lambda work: work.prefetched[query.name], prefetch=[query])
+    async def _run(self, team_id: TeamId, *queries: Query) -> list[Row]:
+        """The rows of the last one."""
+        last = queries[-1].name
+        return await self._work.run(team_id, lambda work: work.prefetched[last], prefetch=queries)

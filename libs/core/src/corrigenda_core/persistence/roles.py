@@ -7,7 +7,7 @@ the same roles.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import psycopg
@@ -71,7 +71,7 @@ def ensure_roles(connection: psycopg.Connection[tuple[object, ...]], passwords: 
     if unknown := sorted(set(passwords) - set(LOGIN_ROLES)):
         raise ValueError(f"not login roles of corrigenda: {', '.join(unknown)}")
     try:
-        for role in ROLES:
+        for role in _roles_here(connection):
             _repeat_if_another_migration_interferes(partial(_ensure_role, connection, role))
         for owner in FUNCTION_OWNERS:
             _repeat_if_another_migration_interferes(partial(_ensure_member, connection, owner, MIGRATOR))
@@ -83,6 +83,13 @@ def ensure_roles(connection: psycopg.Connection[tuple[object, ...]], passwords: 
             f"the connecting role may not make the roles of corrigenda ({refused.diag.message_primary}); "
             f"have a superuser run:\n{role_statements()}\nGRANT {MIGRATOR} TO {connection.info.user};"
         ) from refused
+
+
+def _roles_here(connection: psycopg.Connection[tuple[object, ...]]) -> tuple[Role, ...]:
+    """On a Citus cluster a node asks another as the role that it runs as, so the owners of functions may log in."""
+    if connection.execute("SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'citus'").fetchone() is None:
+        return ROLES
+    return tuple(replace(role, login=role.login or role.name in FUNCTION_OWNERS) for role in ROLES)
 
 
 def role_statements() -> str:

@@ -47,10 +47,14 @@ class RowWriter:
             f" VALUES ({', '.join(f'%({name})s' for name in self._names)})"
         )
         types = {column.name: column.type.compile(_DIALECT) for column in table.columns}
+        # The team comes from a row of its own: where tables are distributed, rows that come from nowhere in particular
+        # would be brought in by COPY, which row-level security forbids; these stay on the team's node.
+        own = [name for name in self._names if name != "team_id"]
         self._insert_all_sql = (
-            f"INSERT INTO {self.table} ({', '.join(self._names)})"
-            f" SELECT {', '.join(f't.{name}::{types[name]}' for name in self._names)}"
-            f" FROM unnest({', '.join(f'%({name})s::text[]' for name in self._names)}) AS t ({', '.join(self._names)})"
+            f"INSERT INTO {self.table} (team_id, {', '.join(own)})"
+            f" SELECT c.team_id, {', '.join(f't.{name}::{types[name]}' for name in own)} FROM team_clock AS c"
+            f" CROSS JOIN unnest({', '.join(f'%({name})s::text[]' for name in own)}) AS t ({', '.join(own)})"
+            " WHERE c.team_id = %(team_id)s"
         )
 
     @property
@@ -88,9 +92,10 @@ class RowWriter:
         return Query(name=f"insert {self.table}", sql=self._insert_sql, parameters=row)
 
     def insert_all(self, rows: Sequence[RowText]) -> Query:
-        """One INSERT of several rows, in their order: each column as the text of an array of texts."""
-        arrays = {name: array_text([row[name] for row in rows]) for name in self._names}
-        return Query(name=f"insert {self.table}", sql=self._insert_all_sql, parameters=arrays)
+        """One INSERT of several rows of one team, in their order: each column as the text of an array of texts."""
+        columns = {name: array_text([row[name] for row in rows]) for name in self._names if name != "team_id"}
+        parameters = {**columns, "team_id": rows[0]["team_id"]}
+        return Query(name=f"insert {self.table}", sql=self._insert_all_sql, parameters=parameters)
 
     def update(self, row: RowText, prior_version: int, changed: Iterable[str] | None) -> Query:
         """The UPDATE of exactly the version ``prior_version`` of a row; the server fails if it is not the current one.

@@ -82,7 +82,7 @@ FROM (
 SELECT k.key_id, k.profile_id, k.label, k.key_hash, k.scopes, k.created_at, k.expires_at, k.revoked_at,
        k.replaces_key_id
 FROM api_keys AS s
-JOIN api_keys AS k ON k.team_id = s.team_id AND k.key_id = s.replaces_key_id
+JOIN api_keys AS k ON k.team_id = %(team_id)s AND k.key_id = s.replaces_key_id
 WHERE s.team_id = %(team_id)s AND s.key_id = %(key_id)s;
 
 -- name: key_successor

@@ -10,14 +10,14 @@ SELECT p.support_id, p.statement_id, c.relationship_id, p.fragment_id, p.span_st
        f.derived_from_fragment_ids, p.near_duplicate_fragment_ids, f.occurred_at
 FROM case_members_history AS m
 JOIN carriages AS c
-  ON c.team_id = m.team_id AND c.relationship_id = m.relationship_id AND c.recorded_at <= %(at)s
+  ON c.team_id = %(team_id)s AND c.relationship_id = m.relationship_id AND c.recorded_at <= %(at)s
 JOIN supports AS p
-  ON p.team_id = c.team_id AND p.statement_id = c.statement_id AND p.recorded_at <= %(at)s
-JOIN evidence_fragments AS f ON f.team_id = p.team_id AND f.fragment_id = p.fragment_id
+  ON p.team_id = %(team_id)s AND p.statement_id = c.statement_id AND p.recorded_at <= %(at)s
+JOIN evidence_fragments AS f ON f.team_id = %(team_id)s AND f.fragment_id = p.fragment_id
 CROSS JOIN LATERAL (
     SELECT d.kind, d.authority
     FROM support_decisions AS d
-    WHERE d.team_id = p.team_id AND d.support_id = p.support_id AND d.recorded_at <= %(at)s
+    WHERE d.team_id = %(team_id)s AND d.support_id = p.support_id AND d.recorded_at <= %(at)s
     ORDER BY d.revision DESC
     LIMIT 1
 ) AS d
@@ -26,7 +26,7 @@ WHERE m.team_id = %(team_id)s AND m.conflict_id = %(conflict_id)s AND m.present
   AND NOT EXISTS (
       SELECT 1
       FROM carriages AS n
-      WHERE n.team_id = c.team_id AND n.statement_id = c.statement_id AND n.revision > c.revision
+      WHERE n.team_id = %(team_id)s AND n.statement_id = c.statement_id AND n.revision > c.revision
         AND n.recorded_at <= %(at)s
   )
 ORDER BY p.support_id;

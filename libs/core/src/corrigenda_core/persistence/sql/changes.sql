@@ -7,7 +7,7 @@
 SELECT l.revision, l.recorded_at, l.actor_kind, l.actor_profile_id, p.name AS actor_name, l.change_kind, l.prior_hash,
        l.change_hash, l.hash
 FROM ledger AS l
-LEFT JOIN profiles AS p ON p.team_id = l.team_id AND p.profile_id = l.actor_profile_id
+LEFT JOIN profiles AS p ON p.team_id = %(team_id)s AND p.profile_id = l.actor_profile_id
 WHERE l.team_id = %(team_id)s AND l.revision > %(after)s AND l.revision <= %(revision)s
 ORDER BY l.revision
 LIMIT %(limit)s;

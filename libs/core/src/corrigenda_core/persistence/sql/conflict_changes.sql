@@ -37,13 +37,13 @@ SELECT v.event_id, v.conflict_id, k.kind, k.subject_id, k.predicate, k.scope, v.
        v.version, v.actor_kind, v.actor_profile_id, p.name AS actor_name, v.action, v.reason, v.policy_version,
        v.time_basis, v.relationship_ids, v.relationship_versions, v.revision, v.recorded_at
 FROM case_events AS v
-JOIN conflict_cases AS k ON k.team_id = v.team_id AND k.conflict_id = v.conflict_id
-LEFT JOIN profiles AS p ON p.team_id = v.team_id AND p.profile_id = v.actor_profile_id
+JOIN conflict_cases AS k ON k.team_id = %(team_id)s AND k.conflict_id = v.conflict_id
+LEFT JOIN profiles AS p ON p.team_id = %(team_id)s AND p.profile_id = v.actor_profile_id
 WHERE v.team_id = %(team_id)s AND v.revision > %(after)s AND v.revision <= %(upto)s
   AND (NOT %(mine)s
        OR EXISTS (SELECT 1
                   FROM case_members AS m
-                  WHERE m.team_id = v.team_id AND m.conflict_id = v.conflict_id AND m.owner_id = %(profile_id)s))
+                  WHERE m.team_id = %(team_id)s AND m.conflict_id = v.conflict_id AND m.owner_id = %(profile_id)s))
 ORDER BY v.revision, v.event_id;
 
 -- name: watched_items

@@ -20,14 +20,14 @@ FROM (
           AND (%(entity_id)s::uuid IS NULL OR k.subject_id = %(entity_id)s
                OR EXISTS (SELECT 1
                           FROM case_members_history AS m
-                          JOIN relationships AS r ON r.team_id = m.team_id AND r.relationship_id = m.relationship_id
-                          WHERE m.team_id = k.team_id AND m.conflict_id = k.conflict_id AND m.present
+                          JOIN relationships AS r ON r.team_id = %(team_id)s AND r.relationship_id = m.relationship_id
+                          WHERE m.team_id = %(team_id)s AND m.conflict_id = k.conflict_id AND m.present
                             AND m.recorded_from <= %(at)s AND m.recorded_to > %(at)s
                             AND r.object_entity_id = %(entity_id)s))
           AND (NOT %(mine)s
                OR EXISTS (SELECT 1
                           FROM case_members_history AS m
-                          WHERE m.team_id = k.team_id AND m.conflict_id = k.conflict_id AND m.present
+                          WHERE m.team_id = %(team_id)s AND m.conflict_id = k.conflict_id AND m.present
                             AND m.recorded_from <= %(at)s AND m.recorded_to > %(at)s AND m.owner_id = %(profile_id)s))
         UNION ALL
         SELECT 'item', i.item_id, i.opened_at
@@ -40,7 +40,7 @@ FROM (
           AND (%(entity_id)s::uuid IS NULL OR i.subject_id = %(entity_id)s
                OR EXISTS (SELECT 1
                           FROM relationships AS r
-                          WHERE r.team_id = i.team_id AND r.relationship_id = ANY(i.incoming || i.opposing)
+                          WHERE r.team_id = %(team_id)s AND r.relationship_id = ANY(i.incoming || i.opposing)
                             AND r.object_entity_id = %(entity_id)s))
     ) AS e
     WHERE e.opened_at < %(opened_before)s
@@ -113,14 +113,14 @@ FROM (
           AND (%(entity_id)s::uuid IS NULL OR k.subject_id = %(entity_id)s
                OR EXISTS (SELECT 1
                           FROM case_members_history AS m
-                          JOIN relationships AS r ON r.team_id = m.team_id AND r.relationship_id = m.relationship_id
-                          WHERE m.team_id = k.team_id AND m.conflict_id = k.conflict_id AND m.present
+                          JOIN relationships AS r ON r.team_id = %(team_id)s AND r.relationship_id = m.relationship_id
+                          WHERE m.team_id = %(team_id)s AND m.conflict_id = k.conflict_id AND m.present
                             AND m.recorded_from <= %(at)s AND m.recorded_to > %(at)s
                             AND r.object_entity_id = %(entity_id)s))
           AND (NOT %(mine)s
                OR EXISTS (SELECT 1
                           FROM case_members_history AS m
-                          WHERE m.team_id = k.team_id AND m.conflict_id = k.conflict_id AND m.present
+                          WHERE m.team_id = %(team_id)s AND m.conflict_id = k.conflict_id AND m.present
                             AND m.recorded_from <= %(at)s AND m.recorded_to > %(at)s AND m.owner_id = %(profile_id)s))
         UNION ALL
         SELECT 'item', i.item_id, i.opened_at
@@ -133,7 +133,7 @@ FROM (
           AND (%(entity_id)s::uuid IS NULL OR i.subject_id = %(entity_id)s
                OR EXISTS (SELECT 1
                           FROM relationships AS r
-                          WHERE r.team_id = i.team_id AND r.relationship_id = ANY(i.incoming || i.opposing)
+                          WHERE r.team_id = %(team_id)s AND r.relationship_id = ANY(i.incoming || i.opposing)
                             AND r.object_entity_id = %(entity_id)s))
     ) AS e
     WHERE e.opened_at < %(opened_before)s
@@ -160,7 +160,7 @@ WHERE k.team_id = %(team_id)s AND k.subject_id = %(entity_id)s
 UNION
 SELECT m.conflict_id
 FROM relationships AS r
-JOIN case_members AS m ON m.team_id = r.team_id AND m.relationship_id = r.relationship_id
+JOIN case_members AS m ON m.team_id = %(team_id)s AND m.relationship_id = r.relationship_id
 WHERE r.team_id = %(team_id)s AND r.object_entity_id = %(entity_id)s;
 
 -- name: cases_of_owner

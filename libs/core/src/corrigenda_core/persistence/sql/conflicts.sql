@@ -10,7 +10,7 @@ SELECT k.conflict_id, k.kind, k.subject_id, k.predicate, k.scope, k.object_key, 
        k.effective_time_basis, k.preferred_position_id, k.resolution_reason, k.policy_version, k.previous_conflict_id,
        l.next_review_at, l.claim_token, l.lease_expires_at, l.attempts, l.last_evaluated_at
 FROM conflict_cases_history AS k
-LEFT JOIN case_lease AS l ON l.team_id = k.team_id AND l.conflict_id = k.conflict_id
+LEFT JOIN case_lease AS l ON l.team_id = %(team_id)s AND l.conflict_id = k.conflict_id
 WHERE k.team_id = %(team_id)s AND k.conflict_id = ANY(%(conflict_ids)s)
   AND k.recorded_from <= %(at)s AND k.recorded_to > %(at)s;
 
@@ -36,9 +36,9 @@ SELECT m.conflict_id, m.position_id, m.relationship_version, r.relationship_id, 
        r.recorded_from AS recorded_at, r.first_recorded_at, f.name AS owner_name
 FROM case_members_history AS m
 JOIN relationships_history AS r
-  ON r.team_id = m.team_id AND r.relationship_id = m.relationship_id
+  ON r.team_id = %(team_id)s AND r.relationship_id = m.relationship_id
  AND r.recorded_from <= %(at)s AND r.recorded_to > %(at)s
-JOIN profiles AS f ON f.team_id = r.team_id AND f.profile_id = r.owner_id
+JOIN profiles AS f ON f.team_id = %(team_id)s AND f.profile_id = r.owner_id
 WHERE m.team_id = %(team_id)s AND m.conflict_id = ANY(%(conflict_ids)s) AND m.present
   AND m.recorded_from <= %(at)s AND m.recorded_to > %(at)s
 ORDER BY m.conflict_id, m.position_id, r.relationship_id;
@@ -51,7 +51,7 @@ SELECT v.event_id, v.prior_status, v.resulting_status, v.version, v.actor_kind, 
        p.name AS actor_name, v.action, v.reason, v.policy_version, v.time_basis, v.relationship_ids,
        v.relationship_versions, v.revision, v.recorded_at
 FROM case_events AS v
-LEFT JOIN profiles AS p ON p.team_id = v.team_id AND p.profile_id = v.actor_profile_id
+LEFT JOIN profiles AS p ON p.team_id = %(team_id)s AND p.profile_id = v.actor_profile_id
 WHERE v.team_id = %(team_id)s AND v.conflict_id = %(conflict_id)s AND v.revision <= %(revision)s
   AND (v.revision, v.event_id) > (%(after)s, %(after_id)s::uuid)
 ORDER BY v.revision, v.event_id
@@ -73,7 +73,7 @@ SELECT i.item_id, i.version, i.kind, i.status, i.owner_id, i.reason, i.ingest_id
        i.subject_id, i.predicate, i.scope, i.incoming, i.opposing, i.details, i.opened_at, i.revision,
        o.predicate_phrase
 FROM review_items_history AS i
-LEFT JOIN observations AS o ON o.team_id = i.team_id AND o.observation_id = i.statement_id
+LEFT JOIN observations AS o ON o.team_id = %(team_id)s AND o.observation_id = i.statement_id
 WHERE i.team_id = %(team_id)s AND i.item_id = ANY(%(item_ids)s)
   AND i.recorded_from <= %(at)s AND i.recorded_to > %(at)s;
 
@@ -87,6 +87,6 @@ SELECT r.relationship_id, r.version, r.owner_id, r.subject_id, r.predicate, r.sc
        r.record, r.slot_exclusive, r.event, r.revision, r.recorded_from AS recorded_at, r.first_recorded_at,
        f.name AS owner_name
 FROM relationships_history AS r
-JOIN profiles AS f ON f.team_id = r.team_id AND f.profile_id = r.owner_id
+JOIN profiles AS f ON f.team_id = %(team_id)s AND f.profile_id = r.owner_id
 WHERE r.team_id = %(team_id)s AND r.relationship_id = ANY(%(relationship_ids)s)
   AND r.recorded_from <= %(at)s AND r.recorded_to > %(at)s;

@@ -23,8 +23,8 @@ WHERE i.team_id = %(team_id)s AND i.item_id = %(item_id)s;
 -- lock: none
 SELECT DISTINCT ON (e.entity_id) e.entity_id, e.kind, n.name
 FROM relationships AS r
-JOIN entities AS e ON e.team_id = r.team_id AND e.entity_id IN (r.subject_id, r.object_entity_id)
-JOIN entity_names AS n ON n.team_id = e.team_id AND n.entity_id = e.entity_id
+JOIN entities AS e ON e.team_id = %(team_id)s AND e.entity_id IN (r.subject_id, r.object_entity_id)
+JOIN entity_names AS n ON n.team_id = %(team_id)s AND n.entity_id = e.entity_id
 WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
   AND r.scope = %(scope)s
 ORDER BY e.entity_id, n.is_primary DESC, n.revision, n.normal_name;
@@ -35,7 +35,7 @@ ORDER BY e.entity_id, n.is_primary DESC, n.revision, n.normal_name;
 -- lock: none
 SELECT DISTINCT p.profile_id, p.name
 FROM relationships AS r
-JOIN profiles AS p ON p.team_id = r.team_id AND p.profile_id = r.owner_id
+JOIN profiles AS p ON p.team_id = %(team_id)s AND p.profile_id = r.owner_id
 WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
   AND r.scope = %(scope)s;
 
@@ -48,24 +48,24 @@ FROM decisions AS d
 LEFT JOIN LATERAL (
     SELECT r.subject_id, r.predicate, r.scope
     FROM transitions AS t
-    JOIN relationships AS r ON r.team_id = t.team_id AND r.relationship_id = t.relationship_id
-    WHERE t.team_id = d.team_id AND t.decision_id = d.decision_id
+    JOIN relationships AS r ON r.team_id = %(team_id)s AND r.relationship_id = t.relationship_id
+    WHERE t.team_id = %(team_id)s AND t.decision_id = d.decision_id
     UNION
     SELECT n.subject_id, n.predicate, n.scope
     FROM timeline_decisions AS e
-    JOIN statements AS n ON n.team_id = e.team_id AND n.statement_id = e.statement_id
-    WHERE e.team_id = d.team_id AND e.decision_id = d.decision_id AND n.revision <= d.revision
+    JOIN statements AS n ON n.team_id = %(team_id)s AND n.statement_id = e.statement_id
+    WHERE e.team_id = %(team_id)s AND e.decision_id = d.decision_id AND n.revision <= d.revision
       -- Where it was when it was decided about: a statement that was moved since stands elsewhere now.
       AND NOT EXISTS (
           SELECT 1
           FROM statements AS o
-          WHERE o.team_id = n.team_id AND o.statement_id = n.statement_id AND o.revision > n.revision
+          WHERE o.team_id = %(team_id)s AND o.statement_id = n.statement_id AND o.revision > n.revision
             AND o.revision <= d.revision
       )
     UNION
     SELECT i.subject_id, i.predicate, i.scope
     FROM review_items AS i
-    WHERE i.team_id = d.team_id AND i.item_id = d.item_id AND i.subject_id IS NOT NULL
+    WHERE i.team_id = %(team_id)s AND i.item_id = d.item_id AND i.subject_id IS NOT NULL
 ) AS s ON true
 WHERE d.team_id = %(team_id)s AND d.decision_id = %(decision_id)s;
 
@@ -79,13 +79,13 @@ SELECT d.decision_id, d.kind, d.actor_kind, d.actor_profile_id, d.item_id, d.ite
        ARRAY(
            SELECT min(n.revision)
            FROM statements AS n
-           WHERE n.team_id = d.team_id AND n.statement_id = ANY(d.statement_ids)
+           WHERE n.team_id = %(team_id)s AND n.statement_id = ANY(d.statement_ids)
            GROUP BY n.statement_id
        ) AS placed_revisions,
        (
            SELECT v.decision_id
            FROM decisions AS v
-           WHERE v.team_id = d.team_id AND v.reverts_decision_id = d.decision_id
+           WHERE v.team_id = %(team_id)s AND v.reverts_decision_id = d.decision_id
        ) AS reverted_by
 FROM decisions AS d
 WHERE d.team_id = %(team_id)s AND d.decision_id = %(decision_id)s;
@@ -99,7 +99,7 @@ SELECT t.transition_id, t.relationship_id, t.version, t.resulting_status, t.resu
        t.resulting_valid_from = t.resulting_valid_to AS resulting_closed_to_nothing, t.resulting_valid_from_basis,
        t.resulting_valid_to_basis, t.actor_kind, t.actor_profile_id, t.reason, t.decision_id, t.conflict_id, t.revision
 FROM relationships AS r
-JOIN transitions AS t ON t.team_id = r.team_id AND t.relationship_id = r.relationship_id
+JOIN transitions AS t ON t.team_id = %(team_id)s AND t.relationship_id = r.relationship_id
 WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
   AND r.scope = %(scope)s
 ORDER BY t.revision, t.transition_id;
@@ -110,7 +110,7 @@ ORDER BY t.revision, t.transition_id;
 -- lock: none
 SELECT x.reference_id, x.revision
 FROM relationships AS r
-JOIN cross_references AS x ON x.team_id = r.team_id AND x.source_id = r.relationship_id
+JOIN cross_references AS x ON x.team_id = %(team_id)s AND x.source_id = r.relationship_id
 WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
   AND r.scope = %(scope)s
 ORDER BY x.reference_id;
@@ -121,7 +121,7 @@ ORDER BY x.reference_id;
 -- lock: none
 SELECT DISTINCT c.statement_id, c.relationship_id, c.revision
 FROM statements AS s
-JOIN carriages AS c ON c.team_id = s.team_id AND c.statement_id = s.statement_id
+JOIN carriages AS c ON c.team_id = %(team_id)s AND c.statement_id = s.statement_id
 WHERE s.team_id = %(team_id)s AND s.subject_id = %(subject_id)s AND s.predicate = %(predicate)s
   AND s.scope = %(scope)s
 ORDER BY c.revision, c.statement_id;
@@ -133,7 +133,7 @@ ORDER BY c.revision, c.statement_id;
 SELECT h.item_id, h.version, h.kind, h.status, h.owner_id, h.reason, h.ingest_id, h.fragment_id, h.statement_id,
        h.incoming, h.opposing, h.details, h.decision_id, h.opened_at, h.revision
 FROM review_items AS i
-JOIN review_items_history AS h ON h.team_id = i.team_id AND h.item_id = i.item_id
+JOIN review_items_history AS h ON h.team_id = %(team_id)s AND h.item_id = i.item_id
 WHERE i.team_id = %(team_id)s AND i.subject_id = %(subject_id)s AND i.predicate = %(predicate)s
   AND i.scope = %(scope)s
 ORDER BY h.revision, h.item_id;
@@ -155,28 +155,28 @@ FROM evidence_fragments AS f
 LEFT JOIN LATERAL (
     SELECT DISTINCT n.subject_id, n.predicate, n.scope
     FROM supports AS p
-    JOIN statements AS n ON n.team_id = p.team_id AND n.statement_id = p.statement_id
-    WHERE p.team_id = f.team_id AND p.fragment_id = f.fragment_id AND n.owner_id = %(profile_id)s
+    JOIN statements AS n ON n.team_id = %(team_id)s AND n.statement_id = p.statement_id
+    WHERE p.team_id = %(team_id)s AND p.fragment_id = f.fragment_id AND n.owner_id = %(profile_id)s
       AND NOT EXISTS (
           SELECT 1
           FROM statements AS m
-          WHERE m.team_id = n.team_id AND m.statement_id = n.statement_id AND m.revision > n.revision
+          WHERE m.team_id = %(team_id)s AND m.statement_id = n.statement_id AND m.revision > n.revision
       )
       AND (
           SELECT d.kind
           FROM support_decisions AS d
-          WHERE d.team_id = p.team_id AND d.support_id = p.support_id
+          WHERE d.team_id = %(team_id)s AND d.support_id = p.support_id
           ORDER BY d.revision DESC
           LIMIT 1
       ) <> 'revoke'
       AND NOT EXISTS (
           SELECT 1
           FROM timeline_decisions AS e
-          WHERE e.team_id = n.team_id AND e.statement_id = n.statement_id AND e.kind = 'removal'
+          WHERE e.team_id = %(team_id)s AND e.statement_id = n.statement_id AND e.kind = 'removal'
             AND NOT EXISTS (
                 SELECT 1
                 FROM decisions AS v
-                WHERE v.team_id = e.team_id AND v.reverts_decision_id = e.decision_id
+                WHERE v.team_id = %(team_id)s AND v.reverts_decision_id = e.decision_id
             )
       )
 ) AS s ON true
@@ -196,6 +196,6 @@ WHERE t.team_id = %(team_id)s AND t.decision_id = %(decision_id)s;
 -- lock: none
 SELECT DISTINCT h.conflict_id
 FROM conflict_cases AS k
-JOIN conflict_cases_history AS h ON h.team_id = k.team_id AND h.conflict_id = k.conflict_id
+JOIN conflict_cases_history AS h ON h.team_id = %(team_id)s AND h.conflict_id = k.conflict_id
 WHERE k.team_id = %(team_id)s AND k.subject_id = %(subject_id)s AND k.predicate = %(predicate)s
   AND k.scope = %(scope)s AND h.revision BETWEEN %(first_revision)s AND %(last_revision)s;

@@ -29,11 +29,11 @@ FROM (
         FROM entity_names AS n
         WHERE n.team_id = %(team_id)s AND n.entity_id = ANY(%(entity_ids)s::uuid[]) AND n.recorded_at <= %(known_at)s
           AND NOT EXISTS (SELECT 1 FROM entity_names AS p
-                          WHERE p.team_id = n.team_id AND p.entity_id = n.entity_id
+                          WHERE p.team_id = %(team_id)s AND p.entity_id = n.entity_id
                             AND p.normal_name = n.normal_name AND p.is_primary)
           AND (n.is_confirmed OR n.given_by = %(reader_id)s OR EXISTS (
               SELECT 1 FROM entity_names AS o
-              WHERE o.team_id = n.team_id AND o.entity_id = n.entity_id AND o.normal_name = n.normal_name
+              WHERE o.team_id = %(team_id)s AND o.entity_id = n.entity_id AND o.normal_name = n.normal_name
                 AND o.given_by <> n.given_by AND o.recorded_at <= %(known_at)s
           ))
         ORDER BY n.entity_id, n.normal_name, n.revision, n.given_by
@@ -64,5 +64,5 @@ ORDER BY m.entity_id, m.place;
 -- lock: none
 SELECT e.entity_id, e.kind, n.name
 FROM entities AS e
-JOIN entity_names AS n ON n.team_id = e.team_id AND n.entity_id = e.entity_id AND n.is_primary
+JOIN entity_names AS n ON n.team_id = %(team_id)s AND n.entity_id = e.entity_id AND n.is_primary
 WHERE e.team_id = %(team_id)s AND e.entity_id = %(entity_id)s AND e.recorded_at <= %(known_at)s;

@@ -35,18 +35,18 @@ SELECT o.observation_id, o.ingest_id, o.proposal_id, o.subject_ref, o.subject_ph
        o.value_display, o.scope, o.comment, o.spans,
        EXISTS (SELECT 1
                FROM supports AS p
-               JOIN evidence_fragments AS f ON f.team_id = p.team_id AND f.fragment_id = p.fragment_id
-               WHERE p.team_id = o.team_id AND p.statement_id = o.observation_id AND f.erasure_id IS NULL
+               JOIN evidence_fragments AS f ON f.team_id = %(team_id)s AND f.fragment_id = p.fragment_id
+               WHERE p.team_id = %(team_id)s AND p.statement_id = o.observation_id AND f.erasure_id IS NULL
                  AND NOT f.fragment_id = ANY(%(fragment_ids)s::uuid[])) AS is_supported_elsewhere,
        EXISTS (SELECT 1
                FROM supports AS p
-               WHERE p.team_id = o.team_id AND p.statement_id = o.observation_id
+               WHERE p.team_id = %(team_id)s AND p.statement_id = o.observation_id
                  AND p.fragment_id = ANY(%(fragment_ids)s::uuid[])) AS is_supported
 FROM observations AS o
 LEFT JOIN LATERAL (
     SELECT b.subject_id, b.object_entity_id
     FROM observation_bindings AS b
-    WHERE b.team_id = o.team_id AND b.observation_id = o.observation_id
+    WHERE b.team_id = %(team_id)s AND b.observation_id = o.observation_id
     ORDER BY b.revision DESC
     LIMIT 1
 ) AS b ON true
@@ -94,15 +94,15 @@ SELECT s.statement_id, s.revision, s.subject_id, s.predicate, s.scope, s.value_t
        s.value_display, s.object_key, o.scope AS observed_scope, o.value_canonical AS observed_canonical,
        EXISTS (SELECT 1
                FROM jsonb_to_recordset(o.spans) AS cited (fragment_id uuid)
-               JOIN evidence_fragments AS f ON f.team_id = s.team_id AND f.fragment_id = cited.fragment_id
+               JOIN evidence_fragments AS f ON f.team_id = %(team_id)s AND f.fragment_id = cited.fragment_id
                WHERE f.erasure_id IS NULL AND NOT f.fragment_id = ANY(%(fragment_ids)s::uuid[]))
        OR EXISTS (SELECT 1
                   FROM supports AS p
-                  JOIN evidence_fragments AS f ON f.team_id = p.team_id AND f.fragment_id = p.fragment_id
-                  WHERE p.team_id = s.team_id AND p.statement_id = s.statement_id AND f.erasure_id IS NULL
+                  JOIN evidence_fragments AS f ON f.team_id = %(team_id)s AND f.fragment_id = p.fragment_id
+                  WHERE p.team_id = %(team_id)s AND p.statement_id = s.statement_id AND f.erasure_id IS NULL
                     AND NOT f.fragment_id = ANY(%(fragment_ids)s::uuid[])) AS living
 FROM statements AS s
-JOIN observations AS o ON o.team_id = s.team_id AND o.observation_id = s.statement_id
+JOIN observations AS o ON o.team_id = %(team_id)s AND o.observation_id = s.statement_id
 WHERE s.team_id = %(team_id)s
   AND (s.subject_id, s.predicate, s.scope) IN (
       SELECT b.subject_id, b.predicate, b.scope
@@ -117,10 +117,10 @@ ORDER BY s.statement_id, s.revision;
 SELECT n.entity_id, n.normal_name, n.name, n.given_by, i.ingest_id,
        EXISTS (SELECT 1
                FROM evidence_fragments AS f
-               WHERE f.team_id = i.team_id AND f.ingest_id = i.ingest_id AND f.erasure_id IS NULL
+               WHERE f.team_id = %(team_id)s AND f.ingest_id = i.ingest_id AND f.erasure_id IS NULL
                  AND NOT f.fragment_id = ANY(%(fragment_ids)s::uuid[])) AS ingest_lives
 FROM entity_names AS n
-LEFT JOIN ingests AS i ON i.team_id = n.team_id AND i.revision = n.revision
+LEFT JOIN ingests AS i ON i.team_id = %(team_id)s AND i.revision = n.revision
 WHERE n.team_id = %(team_id)s
   AND (n.entity_id = ANY(%(entity_ids)s::uuid[])
        OR n.revision IN (SELECT g.revision
@@ -135,10 +135,10 @@ ORDER BY n.entity_id, n.normal_name, n.given_by;
 SELECT x.entity_id, x.context_key, x.context_value, i.ingest_id,
        EXISTS (SELECT 1
                FROM evidence_fragments AS f
-               WHERE f.team_id = i.team_id AND f.ingest_id = i.ingest_id AND f.erasure_id IS NULL
+               WHERE f.team_id = %(team_id)s AND f.ingest_id = i.ingest_id AND f.erasure_id IS NULL
                  AND NOT f.fragment_id = ANY(%(fragment_ids)s::uuid[])) AS ingest_lives
 FROM entity_contexts AS x
-LEFT JOIN ingests AS i ON i.team_id = x.team_id AND i.revision = x.revision
+LEFT JOIN ingests AS i ON i.team_id = %(team_id)s AND i.revision = x.revision
 WHERE x.team_id = %(team_id)s
   AND (x.entity_id = ANY(%(entity_ids)s::uuid[])
        OR x.revision IN (SELECT g.revision
@@ -162,12 +162,12 @@ FROM (
     UNION ALL
     SELECT o.observation_id, o.spans, s.subject_id, o.subject_phrase
     FROM statements AS s
-    JOIN observations AS o ON o.team_id = s.team_id AND o.observation_id = s.statement_id
+    JOIN observations AS o ON o.team_id = %(team_id)s AND o.observation_id = s.statement_id
     WHERE s.team_id = %(team_id)s AND s.subject_id = ANY(%(entity_ids)s::uuid[])
     UNION ALL
     SELECT o.observation_id, o.spans, s.object_entity_id, o.object_phrase
     FROM statements AS s
-    JOIN observations AS o ON o.team_id = s.team_id AND o.observation_id = s.statement_id
+    JOIN observations AS o ON o.team_id = %(team_id)s AND o.observation_id = s.statement_id
     WHERE s.team_id = %(team_id)s AND s.object_entity_id = ANY(%(entity_ids)s::uuid[])
 ) AS e
 WHERE EXISTS (
@@ -194,7 +194,7 @@ SELECT h.item_id, h.version, h.scope, h.details::text AS details, i.kind, i.stat
        i.owner_id, i.reason, i.ingest_id, i.fragment_id, i.statement_id, i.subject_id, i.predicate, i.incoming,
        i.opposing, i.decision_id, i.opened_at, i.version AS current_version
 FROM review_items AS i
-JOIN review_items_history AS h ON h.team_id = i.team_id AND h.item_id = i.item_id
+JOIN review_items_history AS h ON h.team_id = %(team_id)s AND h.item_id = i.item_id
 WHERE i.team_id = %(team_id)s
   AND (i.statement_id = ANY(%(observation_ids)s::uuid[]) OR i.fragment_id = ANY(%(fragment_ids)s::uuid[])
        OR i.ingest_id = ANY(%(ingest_ids)s::uuid[])
@@ -211,7 +211,7 @@ ORDER BY h.item_id, h.version;
 SELECT h.relationship_id, h.version, h.subject_id, h.predicate, h.scope, h.value_canonical, h.value_display,
        h.object_key, r.version AS current_version
 FROM relationships AS r
-JOIN relationships_history AS h ON h.team_id = r.team_id AND h.relationship_id = r.relationship_id
+JOIN relationships_history AS h ON h.team_id = %(team_id)s AND h.relationship_id = r.relationship_id
 WHERE r.team_id = %(team_id)s
   AND (r.subject_id, r.predicate, r.scope) IN (
       SELECT b.subject_id, b.predicate, b.scope
@@ -225,7 +225,7 @@ ORDER BY h.relationship_id, h.version;
 -- lock: none
 SELECT t.transition_id, t.closing_object_key, r.subject_id, r.predicate, r.scope
 FROM relationships AS r
-JOIN transitions AS t ON t.team_id = r.team_id AND t.relationship_id = r.relationship_id
+JOIN transitions AS t ON t.team_id = %(team_id)s AND t.relationship_id = r.relationship_id
 WHERE r.team_id = %(team_id)s AND t.closing_object_key IS NOT NULL
   AND (r.subject_id, r.predicate, r.scope) IN (
       SELECT b.subject_id, b.predicate, b.scope
@@ -239,7 +239,7 @@ ORDER BY t.transition_id;
 -- lock: none
 SELECT DISTINCT d.decision_id, d.entry, d.closing_object_key, s.subject_id, s.predicate, s.scope
 FROM statements AS s
-JOIN timeline_decisions AS d ON d.team_id = s.team_id AND d.statement_id = s.statement_id
+JOIN timeline_decisions AS d ON d.team_id = %(team_id)s AND d.statement_id = s.statement_id
 WHERE s.team_id = %(team_id)s AND d.closing_object_key IS NOT NULL
   AND (s.subject_id, s.predicate, s.scope) IN (
       SELECT b.subject_id, b.predicate, b.scope
@@ -258,7 +258,7 @@ WHERE d.team_id = %(team_id)s
        OR d.item_id = ANY(%(item_ids)s::uuid[])
        OR EXISTS (SELECT 1
                   FROM timeline_decisions AS t
-                  WHERE t.team_id = d.team_id AND t.decision_id = d.decision_id
+                  WHERE t.team_id = %(team_id)s AND t.decision_id = d.decision_id
                     AND t.statement_id = ANY(%(observation_ids)s::uuid[])))
 ORDER BY d.decision_id;
 
@@ -268,7 +268,7 @@ ORDER BY d.decision_id;
 -- lock: none
 SELECT h.conflict_id, h.revision, h.subject_id, h.predicate, h.scope, h.object_key, k.revision AS current_revision
 FROM conflict_cases AS k
-JOIN conflict_cases_history AS h ON h.team_id = k.team_id AND h.conflict_id = k.conflict_id
+JOIN conflict_cases_history AS h ON h.team_id = %(team_id)s AND h.conflict_id = k.conflict_id
 WHERE k.team_id = %(team_id)s
   AND (k.subject_id, k.predicate, k.scope) IN (
       SELECT b.subject_id, b.predicate, b.scope
@@ -283,9 +283,9 @@ ORDER BY h.conflict_id, h.revision;
 SELECT h.conflict_id, h.position_id, h.version, h.position_key, p.version AS current_version, k.subject_id, k.predicate,
        k.scope
 FROM conflict_cases AS k
-JOIN case_positions AS p ON p.team_id = k.team_id AND p.conflict_id = k.conflict_id
+JOIN case_positions AS p ON p.team_id = %(team_id)s AND p.conflict_id = k.conflict_id
 JOIN case_positions_history AS h
-  ON h.team_id = p.team_id AND h.conflict_id = p.conflict_id AND h.position_id = p.position_id
+  ON h.team_id = %(team_id)s AND h.conflict_id = p.conflict_id AND h.position_id = p.position_id
 WHERE k.team_id = %(team_id)s
   AND (k.subject_id, k.predicate, k.scope) IN (
       SELECT b.subject_id, b.predicate, b.scope
@@ -311,7 +311,7 @@ WHERE e.team_id = %(team_id)s
       UNION
       SELECT m.conflict_id
       FROM case_members AS m
-      JOIN carriages AS c ON c.team_id = m.team_id AND c.relationship_id = m.relationship_id
+      JOIN carriages AS c ON c.team_id = %(team_id)s AND c.relationship_id = m.relationship_id
       WHERE m.team_id = %(team_id)s AND c.statement_id = ANY(%(observation_ids)s::uuid[]))
 ORDER BY e.evaluation_id;
 

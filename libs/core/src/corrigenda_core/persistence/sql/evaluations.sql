@@ -16,7 +16,7 @@ ORDER BY e.revision, e.evaluation_id;
 SELECT k.conflict_id, k.status, k.opened_at,
        greatest(c.closed_at, coalesce(t.driven_now, statement_timestamp())) AS team_now
 FROM conflict_cases AS k
-JOIN teams AS t ON t.team_id = k.team_id
-JOIN team_clock AS c ON c.team_id = k.team_id
+JOIN teams AS t ON t.team_id = %(team_id)s
+JOIN team_clock AS c ON c.team_id = %(team_id)s
 WHERE k.team_id = %(team_id)s AND k.status IN ('open', 'overdue')
 ORDER BY k.opened_at, k.conflict_id;

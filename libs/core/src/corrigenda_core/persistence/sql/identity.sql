@@ -37,24 +37,24 @@ JOIN observations AS o ON o.team_id = %(team_id)s AND o.observation_id = n.obser
 LEFT JOIN LATERAL (
     SELECT s.subject_id, s.object_entity_id, s.predicate, s.value_type, s.value_canonical, s.value_unit, s.value_display
     FROM statements AS s
-    WHERE s.team_id = o.team_id AND s.statement_id = o.observation_id
+    WHERE s.team_id = %(team_id)s AND s.statement_id = o.observation_id
     ORDER BY s.revision DESC
     LIMIT 1
 ) AS s ON true
 LEFT JOIN LATERAL (
     SELECT b.subject_id, b.object_entity_id, b.predicate, b.given_up
     FROM observation_bindings AS b
-    WHERE b.team_id = o.team_id AND b.observation_id = o.observation_id
+    WHERE b.team_id = %(team_id)s AND b.observation_id = o.observation_id
     ORDER BY b.revision DESC
     LIMIT 1
 ) AS b ON true
 LEFT JOIN LATERAL (
     SELECT c.relationship_id
     FROM carriages AS c
-    WHERE c.team_id = o.team_id AND c.statement_id = o.observation_id
+    WHERE c.team_id = %(team_id)s AND c.statement_id = o.observation_id
     ORDER BY c.revision DESC
     LIMIT 1
 ) AS c ON true
-LEFT JOIN relationships AS r ON r.team_id = o.team_id AND r.relationship_id = c.relationship_id
+LEFT JOIN relationships AS r ON r.team_id = %(team_id)s AND r.relationship_id = c.relationship_id
 ORDER BY o.observation_id
 LIMIT %(limit)s;

@@ -7,7 +7,7 @@
 -- lock: none
 SELECT t.review_period_days, t.review_start_minute, t.time_zone, t.trusts_declared_groups, p.name AS profile_name
 FROM teams AS t
-JOIN profiles AS p ON p.team_id = t.team_id
+JOIN profiles AS p ON p.team_id = %(team_id)s
 WHERE t.team_id = %(team_id)s AND p.profile_id = %(profile_id)s;
 
 -- name: predicates_by_form
@@ -24,7 +24,7 @@ SELECT a.alias, false, p.predicate, p.version, p.aliases, p.subject_kinds, p.obj
        p.relationship_kind, p.current_cardinality, p.supersession_basis, p.same_moment_policy, p.start_granularity,
        p.pii_class, p.review_after_days, p.lifecycle
 FROM predicate_aliases AS a
-JOIN predicates AS p ON p.team_id = a.team_id AND p.predicate = a.predicate
+JOIN predicates AS p ON p.team_id = %(team_id)s AND p.predicate = a.predicate
 WHERE a.team_id = %(team_id)s AND a.alias = ANY(%(forms)s) AND a.active;
 
 -- name: entity_names_for_mentions
@@ -45,7 +45,7 @@ usable AS (
     SELECT n.entity_id, n.normal_name, n.name, n.is_primary, n.given_by,
            n.is_primary OR n.is_confirmed OR EXISTS (
                SELECT 1 FROM entity_names AS o
-               WHERE o.team_id = n.team_id AND o.entity_id = n.entity_id AND o.normal_name = n.normal_name
+               WHERE o.team_id = %(team_id)s AND o.entity_id = n.entity_id AND o.normal_name = n.normal_name
                  AND o.given_by <> n.given_by
            ) AS is_team_name
     FROM entity_names AS n
@@ -59,10 +59,10 @@ WHERE (u.is_team_name OR u.given_by = %(profile_id)s)
   AND (e.entity_id = ANY(%(known_ids)s)
        OR NOT EXISTS (SELECT 1
                       FROM entity_merges AS m
-                      WHERE m.team_id = e.team_id AND m.source_id = e.entity_id AND m.merged_by = %(profile_id)s
+                      WHERE m.team_id = %(team_id)s AND m.source_id = e.entity_id AND m.merged_by = %(profile_id)s
                         AND NOT EXISTS (SELECT 1
                                         FROM entity_merges AS b
-                                        WHERE b.team_id = m.team_id AND b.target_id = m.source_id
+                                        WHERE b.team_id = %(team_id)s AND b.target_id = m.source_id
                                           AND b.merged_by = m.merged_by AND b.revision > m.revision)))
 ORDER BY e.entity_id, u.normal_name, u.given_by;
 
@@ -93,11 +93,11 @@ SELECT f.fragment_id, f.author_id, f.content_sha256, f.source_group, f.source_ke
        f.erasure_id IS NOT NULL AS erased,
        EXISTS (SELECT 1
                FROM review_items AS i
-               WHERE i.team_id = f.team_id AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
+               WHERE i.team_id = %(team_id)s AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
                  AND i.status = 'resolved' AND i.reason = 'release_quarantine') AS released,
        (SELECT r.reason
         FROM fragment_retirements AS r
-        WHERE r.team_id = f.team_id AND r.fragment_id = f.fragment_id) AS retired
+        WHERE r.team_id = %(team_id)s AND r.fragment_id = f.fragment_id) AS retired
 FROM evidence_fragments AS f
 WHERE f.team_id = %(team_id)s AND f.author_id = %(profile_id)s AND f.content_sha256 = ANY(%(hashes)s)
 ORDER BY f.recorded_at, f.fragment_id;
@@ -112,11 +112,11 @@ SELECT f.fragment_id, f.author_id, f.content_sha256, f.source_group, f.source_ke
        f.erasure_id IS NOT NULL AS erased,
        EXISTS (SELECT 1
                FROM review_items AS i
-               WHERE i.team_id = f.team_id AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
+               WHERE i.team_id = %(team_id)s AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
                  AND i.status = 'resolved' AND i.reason = 'release_quarantine') AS released,
        (SELECT r.reason
         FROM fragment_retirements AS r
-        WHERE r.team_id = f.team_id AND r.fragment_id = f.fragment_id) AS retired
+        WHERE r.team_id = %(team_id)s AND r.fragment_id = f.fragment_id) AS retired
 FROM evidence_fragments AS f
 WHERE f.team_id = %(team_id)s AND f.fragment_id = ANY(%(fragment_ids)s);
 
@@ -143,13 +143,13 @@ JOIN evidence_fragments AS f ON f.team_id = %(team_id)s AND f.fragment_id = n.fr
 WHERE f.erasure_id IS NULL AND EXISTS (
     SELECT 1
     FROM supports AS p
-    JOIN statements AS s ON s.team_id = p.team_id AND s.statement_id = p.statement_id
+    JOIN statements AS s ON s.team_id = %(team_id)s AND s.statement_id = p.statement_id
     WHERE p.team_id = %(team_id)s AND p.fragment_id = n.fragment_id AND s.subject_id = %(subject_id)s
       AND s.predicate = %(predicate)s AND s.scope = %(scope)s
       AND NOT EXISTS (
           SELECT 1
           FROM statements AS m
-          WHERE m.team_id = s.team_id AND m.statement_id = s.statement_id AND m.revision > s.revision
+          WHERE m.team_id = %(team_id)s AND m.statement_id = s.statement_id AND m.revision > s.revision
       )
 )
 ORDER BY n.shared DESC, f.fragment_id DESC
@@ -160,8 +160,10 @@ LIMIT 200;
 -- index: none
 -- lock: none
 INSERT INTO text_bands (team_id, band, fragment_id)
-SELECT %(team_id)s, b.band, b.fragment_id
-FROM unnest(%(bands)s::bigint[], %(fragment_ids)s::uuid[]) AS b (band, fragment_id)
+SELECT c.team_id, b.band, b.fragment_id
+FROM team_clock AS c
+CROSS JOIN unnest(%(bands)s::bigint[], %(fragment_ids)s::uuid[]) AS b (band, fragment_id)
+WHERE c.team_id = %(team_id)s
 ON CONFLICT DO NOTHING;
 
 -- name: cases_by_id

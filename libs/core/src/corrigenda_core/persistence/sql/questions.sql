@@ -24,7 +24,7 @@ WHERE i.team_id = %(team_id)s AND i.item_id = %(item_id)s;
 -- lock: none
 SELECT DISTINCT c.statement_id, o.ingest_id
 FROM carriages AS c
-JOIN observations AS o ON o.team_id = c.team_id AND o.observation_id = c.statement_id
+JOIN observations AS o ON o.team_id = %(team_id)s AND o.observation_id = c.statement_id
 WHERE c.team_id = %(team_id)s AND c.relationship_id = ANY(%(relationship_ids)s);
 
 -- name: ingests_of_fragment
@@ -56,21 +56,21 @@ FROM observations AS o
 LEFT JOIN LATERAL (
     SELECT b.subject_id, b.object_entity_id, b.predicate, b.given_up
     FROM observation_bindings AS b
-    WHERE b.team_id = o.team_id AND b.observation_id = o.observation_id
+    WHERE b.team_id = %(team_id)s AND b.observation_id = o.observation_id
     ORDER BY b.revision DESC
     LIMIT 1
 ) AS b ON true
 LEFT JOIN LATERAL (
     SELECT v.verdict
     FROM verification_events AS v
-    WHERE v.team_id = o.team_id AND v.observation_id = o.observation_id
+    WHERE v.team_id = %(team_id)s AND v.observation_id = o.observation_id
     ORDER BY v.revision DESC
     LIMIT 1
 ) AS v ON true
 LEFT JOIN LATERAL (
     SELECT c.relationship_id
     FROM carriages AS c
-    WHERE c.team_id = o.team_id AND c.statement_id = o.observation_id
+    WHERE c.team_id = %(team_id)s AND c.statement_id = o.observation_id
     ORDER BY c.revision DESC
     LIMIT 1
 ) AS c ON true
@@ -88,11 +88,11 @@ SELECT f.fragment_id, f.author_id, f.content, f.content_sha256, f.source_group, 
        f.erasure_id IS NOT NULL AS erased,
        EXISTS (SELECT 1
                FROM review_items AS i
-               WHERE i.team_id = f.team_id AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
+               WHERE i.team_id = %(team_id)s AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
                  AND i.status = 'resolved' AND i.reason = 'release_quarantine') AS released,
        (SELECT r.reason
         FROM fragment_retirements AS r
-        WHERE r.team_id = f.team_id AND r.fragment_id = f.fragment_id) AS retired
+        WHERE r.team_id = %(team_id)s AND r.fragment_id = f.fragment_id) AS retired
 FROM evidence_fragments AS f
 WHERE f.team_id = %(team_id)s AND f.fragment_id = ANY(%(fragment_ids)s);
 

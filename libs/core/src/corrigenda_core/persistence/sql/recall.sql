@@ -28,7 +28,7 @@ WITH named AS MATERIALIZED (
     WHERE n.team_id = %(team_id)s AND n.normal_name = ANY(%(names)s::text[]) AND n.recorded_at <= %(known_at)s
       AND (n.is_primary OR n.is_confirmed OR n.given_by = %(reader_id)s OR EXISTS (
           SELECT 1 FROM entity_names AS o
-          WHERE o.team_id = n.team_id AND o.entity_id = n.entity_id AND o.normal_name = n.normal_name
+          WHERE o.team_id = %(team_id)s AND o.entity_id = n.entity_id AND o.normal_name = n.normal_name
             AND o.given_by <> n.given_by AND o.recorded_at <= %(known_at)s
       ))
 ),
@@ -94,21 +94,21 @@ FROM supports AS s
 CROSS JOIN LATERAL (
     SELECT d.kind, d.authority
     FROM support_decisions AS d
-    WHERE d.team_id = s.team_id AND d.support_id = s.support_id AND d.recorded_at <= %(known_at)s
+    WHERE d.team_id = %(team_id)s AND d.support_id = s.support_id AND d.recorded_at <= %(known_at)s
     ORDER BY d.revision DESC
     LIMIT 1
 ) AS d
 CROSS JOIN LATERAL (
     SELECT c.relationship_id
     FROM carriages AS c
-    WHERE c.team_id = s.team_id AND c.statement_id = s.statement_id AND c.recorded_at <= %(known_at)s
+    WHERE c.team_id = %(team_id)s AND c.statement_id = s.statement_id AND c.recorded_at <= %(known_at)s
     ORDER BY c.revision DESC
     LIMIT 1
 ) AS c
 CROSS JOIN LATERAL (
     SELECT h.*
     FROM relationships_history AS h
-    WHERE h.team_id = s.team_id AND h.relationship_id = c.relationship_id AND h.recorded_from <= %(known_at)s
+    WHERE h.team_id = %(team_id)s AND h.relationship_id = c.relationship_id AND h.recorded_from <= %(known_at)s
     ORDER BY h.version DESC
     LIMIT 1
 ) AS h

@@ -14,31 +14,36 @@ FROM due_teams(%(limit)s::integer) AS d (team_id);
 SELECT t.review_period_days, t.review_start_minute, t.time_zone, t.trusts_declared_groups,
        greatest(c.closed_at, coalesce(t.driven_now, statement_timestamp())) AS team_now
 FROM teams AS t
-JOIN team_clock AS c ON c.team_id = t.team_id
+JOIN team_clock AS c ON c.team_id = %(team_id)s
 WHERE t.team_id = %(team_id)s;
 
--- name: reserve_night
--- purpose: the nightly run of a local date, queued once, whoever comes first
--- index: review_reservations_pkey
--- lock: the reservation's key
-WITH run AS (
-    INSERT INTO review_runs (
-        team_id, run_id, kind, status, local_date, policy_version, claim_token, lease_expires_at, requested_at,
-        examined_cases, resolved_cases, dismissed_cases, marked_overdue_cases, kept_cases, left_cases, failed_cases
-    )
-    SELECT %(team_id)s::uuid, %(run_id)s::uuid, 'nightly', 'queued', %(local_date)s::date, %(policy_version)s, 0,
-           '-infinity', %(team_now)s::timestamptz, 0, 0, 0, 0, 0, 0, 0
-    WHERE NOT EXISTS (
-        SELECT 1
-        FROM review_reservations AS v
-        WHERE v.team_id = %(team_id)s::uuid AND v.local_date = %(local_date)s::date
-          AND v.policy_version = %(policy_version)s
-    )
-    RETURNING team_id, run_id
+-- name: queue_night
+-- purpose: the nightly run of a local date, if nobody has reserved it
+-- index: review_reservations_pkey, team_clock_pkey
+-- lock: none
+INSERT INTO review_runs (
+    team_id, run_id, kind, status, local_date, policy_version, claim_token, lease_expires_at, requested_at,
+    examined_cases, resolved_cases, dismissed_cases, marked_overdue_cases, kept_cases, left_cases, failed_cases
 )
+SELECT c.team_id, %(run_id)s::uuid, 'nightly', 'queued', %(local_date)s::date, %(policy_version)s, 0,
+       '-infinity', %(team_now)s::timestamptz, 0, 0, 0, 0, 0, 0, 0
+FROM team_clock AS c
+WHERE c.team_id = %(team_id)s
+  AND NOT EXISTS (
+      SELECT 1
+      FROM review_reservations AS v
+      WHERE v.team_id = %(team_id)s AND v.local_date = %(local_date)s::date
+        AND v.policy_version = %(policy_version)s
+  );
+
+-- name: reserve_night
+-- purpose: the reservation of the run that was queued in this transaction; whoever comes second meets its key
+-- index: review_runs_pkey
+-- lock: the reservation's key
 INSERT INTO review_reservations (team_id, local_date, policy_version, run_id, reserved_at)
-SELECT run.team_id, %(local_date)s::date, %(policy_version)s, run.run_id, %(team_now)s::timestamptz
-FROM run;
+SELECT r.team_id, %(local_date)s::date, %(policy_version)s, r.run_id, %(team_now)s::timestamptz
+FROM review_runs AS r
+WHERE r.team_id = %(team_id)s AND r.run_id = %(run_id)s;
 
 -- name: claim_run
 -- purpose: the oldest waiting run, or one whose holder has let its lease end
@@ -98,7 +103,7 @@ RETURNING l.conflict_id, l.claim_token, l.attempts, due.next_review_at;
 -- lock: the lease's row
 SELECT k.version
 FROM case_lease AS l
-JOIN conflict_cases AS k ON k.team_id = l.team_id AND k.conflict_id = l.conflict_id
+JOIN conflict_cases AS k ON k.team_id = %(team_id)s AND k.conflict_id = l.conflict_id
 WHERE l.team_id = %(team_id)s AND l.conflict_id = %(conflict_id)s AND l.claim_token = %(claim_token)s
 FOR UPDATE OF l;
 
@@ -208,7 +213,7 @@ SELECT r.run_id, r.kind, r.status, r.requested_by, p.name AS requested_by_name, 
        r.requested_at, r.started_at, r.finished_at, r.examined_cases, r.resolved_cases, r.dismissed_cases,
        r.marked_overdue_cases, r.kept_cases, r.left_cases, r.failed_cases
 FROM review_runs AS r
-LEFT JOIN profiles AS p ON p.team_id = r.team_id AND p.profile_id = r.requested_by
+LEFT JOIN profiles AS p ON p.team_id = %(team_id)s AND p.profile_id = r.requested_by
 WHERE r.team_id = %(team_id)s AND r.run_id = %(run_id)s;
 
 -- name: run_page
@@ -219,7 +224,7 @@ SELECT r.run_id, r.kind, r.status, r.requested_by, p.name AS requested_by_name, 
        r.requested_at, r.started_at, r.finished_at, r.examined_cases, r.resolved_cases, r.dismissed_cases,
        r.marked_overdue_cases, r.kept_cases, r.left_cases, r.failed_cases
 FROM review_runs AS r
-LEFT JOIN profiles AS p ON p.team_id = r.team_id AND p.profile_id = r.requested_by
+LEFT JOIN profiles AS p ON p.team_id = %(team_id)s AND p.profile_id = r.requested_by
 WHERE r.team_id = %(team_id)s AND (r.requested_at, r.run_id) < (%(before)s, %(before_id)s)
 ORDER BY r.requested_at DESC, r.run_id DESC
 LIMIT %(limit)s;
@@ -239,8 +244,8 @@ WHERE k.team_id = %(team_id)s AND k.conflict_id = ANY(%(conflict_ids)s::uuid[]);
 -- lock: none
 SELECT DISTINCT k.conflict_id
 FROM case_members AS m
-JOIN case_members AS n ON n.team_id = m.team_id AND n.relationship_id = m.relationship_id AND n.present
-JOIN conflict_cases AS k ON k.team_id = n.team_id AND k.conflict_id = n.conflict_id
+JOIN case_members AS n ON n.team_id = %(team_id)s AND n.relationship_id = m.relationship_id AND n.present
+JOIN conflict_cases AS k ON k.team_id = %(team_id)s AND k.conflict_id = n.conflict_id
 WHERE m.team_id = %(team_id)s AND m.conflict_id = %(conflict_id)s AND m.present
   AND n.conflict_id <> m.conflict_id AND k.status IN ('open', 'overdue')
 ORDER BY k.conflict_id;
@@ -265,7 +270,7 @@ SELECT m.conflict_id, m.position_id, m.relationship_version, m.version AS row_ve
        r.valid_from = r.valid_to AS closed_to_nothing, r.valid_from_basis, r.valid_to_basis, r.status, r.tier,
        r.record, r.slot_exclusive, r.event, r.revision, r.recorded_at, r.first_recorded_at
 FROM case_members AS m
-JOIN relationships AS r ON r.team_id = m.team_id AND r.relationship_id = m.relationship_id
+JOIN relationships AS r ON r.team_id = %(team_id)s AND r.relationship_id = m.relationship_id
 WHERE m.team_id = %(team_id)s AND m.conflict_id = ANY(%(conflict_ids)s::uuid[]) AND m.present
 ORDER BY m.conflict_id, r.relationship_id;
 
@@ -279,16 +284,16 @@ SELECT DISTINCT m.conflict_id, r.relationship_id, r.version, r.owner_id, r.subje
        r.tier, r.record, r.slot_exclusive, r.event, r.revision, r.recorded_at, r.first_recorded_at
 FROM case_members AS m
 JOIN relationships AS c
-  ON c.team_id = m.team_id AND c.relationship_id = m.relationship_id AND c.status = 'competing'
+  ON c.team_id = %(team_id)s AND c.relationship_id = m.relationship_id AND c.status = 'competing'
 JOIN relationships AS r
-  ON r.team_id = c.team_id AND r.subject_id = c.subject_id AND r.predicate = c.predicate AND r.scope = c.scope
+  ON r.team_id = %(team_id)s AND r.subject_id = c.subject_id AND r.predicate = c.predicate AND r.scope = c.scope
  AND r.owner_id = c.owner_id AND r.facet = c.facet AND r.status IN ('active', 'superseded')
  AND tstzrange(r.valid_from, r.valid_to) && tstzrange(c.valid_from, c.valid_to)
 WHERE m.team_id = %(team_id)s AND m.conflict_id = ANY(%(conflict_ids)s::uuid[]) AND m.present
   AND NOT EXISTS (
       SELECT 1
       FROM case_members AS o
-      WHERE o.team_id = r.team_id AND o.conflict_id = m.conflict_id AND o.relationship_id = r.relationship_id
+      WHERE o.team_id = %(team_id)s AND o.conflict_id = m.conflict_id AND o.relationship_id = r.relationship_id
         AND o.present
   )
 ORDER BY m.conflict_id, r.relationship_id;
@@ -299,12 +304,12 @@ ORDER BY m.conflict_id, r.relationship_id;
 -- lock: none
 SELECT m.conflict_id, c.relationship_id, c.statement_id
 FROM case_members AS m
-JOIN carriages AS c ON c.team_id = m.team_id AND c.relationship_id = m.relationship_id
+JOIN carriages AS c ON c.team_id = %(team_id)s AND c.relationship_id = m.relationship_id
 WHERE m.team_id = %(team_id)s AND m.conflict_id = ANY(%(conflict_ids)s::uuid[]) AND m.present
   AND NOT EXISTS (
       SELECT 1
       FROM carriages AS n
-      WHERE n.team_id = c.team_id AND n.statement_id = c.statement_id AND n.revision > c.revision
+      WHERE n.team_id = %(team_id)s AND n.statement_id = c.statement_id AND n.revision > c.revision
   )
 ORDER BY m.conflict_id, c.relationship_id, c.statement_id;
 
@@ -317,13 +322,13 @@ SELECT m.conflict_id, p.support_id, p.statement_id, c.relationship_id, p.fragmen
        d.authority, f.author_id, f.source_group, f.source_key, f.inherited_labels, f.normal_sha256,
        f.derived_from_fragment_ids, p.near_duplicate_fragment_ids, f.occurred_at
 FROM case_members AS m
-JOIN carriages AS c ON c.team_id = m.team_id AND c.relationship_id = m.relationship_id
-JOIN supports AS p ON p.team_id = c.team_id AND p.statement_id = c.statement_id
-JOIN evidence_fragments AS f ON f.team_id = p.team_id AND f.fragment_id = p.fragment_id
+JOIN carriages AS c ON c.team_id = %(team_id)s AND c.relationship_id = m.relationship_id
+JOIN supports AS p ON p.team_id = %(team_id)s AND p.statement_id = c.statement_id
+JOIN evidence_fragments AS f ON f.team_id = %(team_id)s AND f.fragment_id = p.fragment_id
 CROSS JOIN LATERAL (
     SELECT d.kind, d.authority
     FROM support_decisions AS d
-    WHERE d.team_id = p.team_id AND d.support_id = p.support_id
+    WHERE d.team_id = %(team_id)s AND d.support_id = p.support_id
     ORDER BY d.revision DESC
     LIMIT 1
 ) AS d
@@ -331,6 +336,6 @@ WHERE m.team_id = %(team_id)s AND m.conflict_id = ANY(%(conflict_ids)s::uuid[]) 
   AND NOT EXISTS (
       SELECT 1
       FROM carriages AS n
-      WHERE n.team_id = c.team_id AND n.statement_id = c.statement_id AND n.revision > c.revision
+      WHERE n.team_id = %(team_id)s AND n.statement_id = c.statement_id AND n.revision > c.revision
   )
 ORDER BY m.conflict_id, p.support_id;

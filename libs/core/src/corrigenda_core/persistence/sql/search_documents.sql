@@ -15,11 +15,11 @@ SELECT i.revision, i.fragment_id, i.reason, i.recorded_at AS asked_at, f.content
        OR f.scan_verdict = 'quarantined'
        AND NOT EXISTS (SELECT 1
                        FROM review_items AS q
-                       WHERE q.team_id = f.team_id AND q.fragment_id = f.fragment_id AND q.kind = 'quarantine'
+                       WHERE q.team_id = %(team_id)s AND q.fragment_id = f.fragment_id AND q.kind = 'quarantine'
                          AND q.status = 'resolved' AND q.reason = 'release_quarantine') AS hidden
 FROM search_refresh_intents AS i
-JOIN evidence_fragments AS f ON f.team_id = i.team_id AND f.fragment_id = i.fragment_id
-LEFT JOIN search_documents AS d ON d.team_id = i.team_id AND d.fragment_id = i.fragment_id
+JOIN evidence_fragments AS f ON f.team_id = %(team_id)s AND f.fragment_id = i.fragment_id
+LEFT JOIN search_documents AS d ON d.team_id = %(team_id)s AND d.fragment_id = i.fragment_id
 WHERE i.team_id = %(team_id)s AND i.consumed_at = 'infinity'
   AND (i.revision, i.fragment_id) > (%(after_revision)s, %(after_fragment_id)s::uuid)
 ORDER BY i.revision, i.fragment_id
@@ -31,8 +31,8 @@ LIMIT %(limit)s;
 -- lock: the document's row
 INSERT INTO search_documents AS d (team_id, fragment_id, version, lexemes, embedding, embedding_space, recorded_from,
                                    recorded_to)
-SELECT %(team_id)s, %(fragment_id)s, %(version)s, team_lexemes(%(team_id)s, %(terms)s::text[]),
-       %(embedding)s::halfvec, %(embedding_space)s, %(recorded_from)s, 'infinity'
+VALUES (%(team_id)s, %(fragment_id)s, %(version)s, team_lexemes(%(team_id)s, %(terms)s::text[]),
+        %(embedding)s::halfvec, %(embedding_space)s, %(recorded_from)s, 'infinity')
 ON CONFLICT (team_id, fragment_id) DO UPDATE
 SET version = excluded.version, lexemes = excluded.lexemes,
     embedding = coalesce(excluded.embedding, d.embedding),

@@ -19,7 +19,7 @@ SELECT s.team_id, s.fragment_id FROM sample_document(%(space)s) AS s;
 -- lock: none
 SELECT f.content, d.embedding::text AS embedding
 FROM search_documents AS d
-JOIN evidence_fragments AS f ON f.team_id = d.team_id AND f.fragment_id = d.fragment_id
+JOIN evidence_fragments AS f ON f.team_id = %(team_id)s AND f.fragment_id = d.fragment_id
 WHERE d.team_id = %(team_id)s AND d.fragment_id = %(fragment_id)s AND d.embedding_space = %(space)s;
 
 -- name: documents_in_other_spaces
@@ -28,7 +28,7 @@ WHERE d.team_id = %(team_id)s AND d.fragment_id = %(fragment_id)s AND d.embeddin
 -- lock: none
 SELECT d.fragment_id, d.version, d.embedding_space, f.content
 FROM search_documents AS d
-JOIN evidence_fragments AS f ON f.team_id = d.team_id AND f.fragment_id = d.fragment_id
+JOIN evidence_fragments AS f ON f.team_id = %(team_id)s AND f.fragment_id = d.fragment_id
 WHERE d.team_id = %(team_id)s AND d.fragment_id > %(after)s::uuid
   AND d.embedding_space IS DISTINCT FROM %(space)s
   AND (d.embedding_space IS NOT NULL OR (%(unembedded)s::boolean AND d.lexemes <> ''::tsvector))

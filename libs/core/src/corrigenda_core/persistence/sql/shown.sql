@@ -6,7 +6,7 @@
 -- lock: none
 SELECT DISTINCT ON (e.entity_id) e.entity_id, e.kind, n.name
 FROM entities AS e
-JOIN entity_names AS n ON n.team_id = e.team_id AND n.entity_id = e.entity_id
+JOIN entity_names AS n ON n.team_id = %(team_id)s AND n.entity_id = e.entity_id
 WHERE e.team_id = %(team_id)s AND e.entity_id = ANY(%(entity_ids)s::uuid[])
 ORDER BY e.entity_id, n.is_primary DESC, n.revision, n.normal_name;
 
@@ -27,7 +27,7 @@ SELECT f.fragment_id, f.author_id, a.name AS author_name,
        f.claimed_authority, f.source_group, f.source_key, f.source_revision, f.occurred_at, f.labels, f.metadata,
        f.confidence, f.scan_verdict, f.revision, f.recorded_at, f.erasure_id IS NOT NULL AS erased
 FROM evidence_fragments AS f
-JOIN profiles AS a ON a.team_id = f.team_id AND a.profile_id = f.author_id
+JOIN profiles AS a ON a.team_id = %(team_id)s AND a.profile_id = f.author_id
 WHERE f.team_id = %(team_id)s AND f.fragment_id = ANY(%(fragment_ids)s::uuid[]);
 
 -- name: predicates_in_view

@@ -26,14 +26,14 @@ FROM statements AS s
 CROSS JOIN LATERAL (
     SELECT f.recorded_at
     FROM statements AS f
-    WHERE f.team_id = s.team_id AND f.statement_id = s.statement_id
+    WHERE f.team_id = %(team_id)s AND f.statement_id = s.statement_id
     ORDER BY f.revision
     LIMIT 1
 ) AS f
 CROSS JOIN LATERAL (
     SELECT c.relationship_id
     FROM carriages AS c
-    WHERE c.team_id = s.team_id AND c.statement_id = s.statement_id
+    WHERE c.team_id = %(team_id)s AND c.statement_id = s.statement_id
     ORDER BY c.revision DESC
     LIMIT 1
 ) AS c
@@ -43,7 +43,7 @@ WHERE s.team_id = %(team_id)s AND s.subject_id = %(subject_id)s AND s.predicate 
   AND NOT EXISTS (
       SELECT 1
       FROM statements AS n
-      WHERE n.team_id = s.team_id AND n.statement_id = s.statement_id AND n.revision > s.revision
+      WHERE n.team_id = %(team_id)s AND n.statement_id = s.statement_id AND n.revision > s.revision
   )
 ORDER BY s.sequence;
 
@@ -58,22 +58,22 @@ SELECT p.support_id, p.statement_id, c.relationship_id, p.fragment_id, p.span_st
        EXISTS (
            SELECT 1
            FROM fragment_retirements AS r
-           WHERE r.team_id = p.team_id AND r.fragment_id = p.fragment_id
+           WHERE r.team_id = %(team_id)s AND r.fragment_id = p.fragment_id
        ) AS retired
 FROM statements AS s
-JOIN supports AS p ON p.team_id = s.team_id AND p.statement_id = s.statement_id
-JOIN evidence_fragments AS f ON f.team_id = p.team_id AND f.fragment_id = p.fragment_id
+JOIN supports AS p ON p.team_id = %(team_id)s AND p.statement_id = s.statement_id
+JOIN evidence_fragments AS f ON f.team_id = %(team_id)s AND f.fragment_id = p.fragment_id
 CROSS JOIN LATERAL (
     SELECT d.kind, d.authority
     FROM support_decisions AS d
-    WHERE d.team_id = p.team_id AND d.support_id = p.support_id
+    WHERE d.team_id = %(team_id)s AND d.support_id = p.support_id
     ORDER BY d.revision DESC
     LIMIT 1
 ) AS d
 CROSS JOIN LATERAL (
     SELECT c.relationship_id
     FROM carriages AS c
-    WHERE c.team_id = s.team_id AND c.statement_id = s.statement_id
+    WHERE c.team_id = %(team_id)s AND c.statement_id = s.statement_id
     ORDER BY c.revision DESC
     LIMIT 1
 ) AS c
@@ -82,7 +82,7 @@ WHERE s.team_id = %(team_id)s AND s.subject_id = %(subject_id)s AND s.predicate 
   AND NOT EXISTS (
       SELECT 1
       FROM statements AS n
-      WHERE n.team_id = s.team_id AND n.statement_id = s.statement_id AND n.revision > s.revision
+      WHERE n.team_id = %(team_id)s AND n.statement_id = s.statement_id AND n.revision > s.revision
   )
 ORDER BY p.support_id;
 
@@ -93,13 +93,13 @@ ORDER BY p.support_id;
 SELECT coalesce(t.decision_id, t.conflict_id) AS decision_id, t.transition_id, t.relationship_id, t.closing_at, t.closing_facet, t.closing_object_key,
        t.closing_polarity, t.closing_statement_ids, t.closing_made_for, t.closing_conditional, t.time_basis, t.conflict_id
 FROM relationships AS r
-JOIN transitions AS t ON t.team_id = r.team_id AND t.relationship_id = r.relationship_id
+JOIN transitions AS t ON t.team_id = %(team_id)s AND t.relationship_id = r.relationship_id
 WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
   AND r.scope = %(scope)s AND t.closing_at IS NOT NULL
   AND NOT EXISTS (
       SELECT 1
       FROM decisions AS v
-      WHERE v.team_id = t.team_id AND v.reverts_decision_id = t.decision_id
+      WHERE v.team_id = %(team_id)s AND v.reverts_decision_id = t.decision_id
   )
 ORDER BY t.revision, t.transition_id;
 
@@ -111,18 +111,18 @@ SELECT DISTINCT d.decision_id, d.entry, d.kind, d.statement_id, d.removal_reason
        d.other_statement_id, d.reopened_decision_id, d.reopened_relationship_id, d.closing_relationship_id, d.closing_at, d.closing_facet, d.closing_object_key,
        d.closing_polarity, d.closing_statement_ids, d.closing_made_for, d.closing_conditional, d.closing_basis
 FROM statements AS s
-JOIN timeline_decisions AS d ON d.team_id = s.team_id AND d.statement_id = s.statement_id
+JOIN timeline_decisions AS d ON d.team_id = %(team_id)s AND d.statement_id = s.statement_id
 WHERE s.team_id = %(team_id)s AND s.subject_id = %(subject_id)s AND s.predicate = %(predicate)s
   AND s.scope = %(scope)s
   AND NOT EXISTS (
       SELECT 1
       FROM statements AS n
-      WHERE n.team_id = s.team_id AND n.statement_id = s.statement_id AND n.revision > s.revision
+      WHERE n.team_id = %(team_id)s AND n.statement_id = s.statement_id AND n.revision > s.revision
   )
   AND NOT EXISTS (
       SELECT 1
       FROM decisions AS r
-      WHERE r.team_id = d.team_id AND r.reverts_decision_id = d.decision_id
+      WHERE r.team_id = %(team_id)s AND r.reverts_decision_id = d.decision_id
   )
 ORDER BY d.decision_id, d.entry;
 
@@ -133,11 +133,11 @@ ORDER BY d.decision_id, d.entry;
 SELECT DISTINCT x.reference_id, x.kind, x.source_id, x.target_id, x.decision_id, coalesce(d.active, true) AS active
 FROM relationships AS r
 JOIN cross_references AS x
-  ON x.team_id = r.team_id AND (x.source_id = r.relationship_id OR x.target_id = r.relationship_id)
+  ON x.team_id = %(team_id)s AND (x.source_id = r.relationship_id OR x.target_id = r.relationship_id)
 LEFT JOIN LATERAL (
     SELECT d.active
     FROM reference_decisions AS d
-    WHERE d.team_id = x.team_id AND d.reference_id = x.reference_id
+    WHERE d.team_id = %(team_id)s AND d.reference_id = x.reference_id
     ORDER BY d.revision DESC
     LIMIT 1
 ) AS d ON true
@@ -165,8 +165,8 @@ WITH elsewhere AS (
     -- A reference case lies in the slot that is referred to, and its members elsewhere must be followed from there too.
     SELECT DISTINCT m.conflict_id
     FROM relationships AS r
-    JOIN case_members AS m ON m.team_id = r.team_id AND m.relationship_id = r.relationship_id AND m.present
-    JOIN conflict_cases AS k ON k.team_id = m.team_id AND k.conflict_id = m.conflict_id
+    JOIN case_members AS m ON m.team_id = %(team_id)s AND m.relationship_id = r.relationship_id AND m.present
+    JOIN conflict_cases AS k ON k.team_id = %(team_id)s AND k.conflict_id = m.conflict_id
     WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
       AND r.scope = %(scope)s AND k.kind = 'reference' AND k.status IN ('open', 'overdue')
       AND (k.subject_id, k.predicate, k.scope) <> (r.subject_id, r.predicate, r.scope)
@@ -198,8 +198,8 @@ WITH elsewhere AS (
     -- A reference case lies in the slot that is referred to, and its members elsewhere must be followed from there too.
     SELECT DISTINCT m.conflict_id
     FROM relationships AS r
-    JOIN case_members AS m ON m.team_id = r.team_id AND m.relationship_id = r.relationship_id AND m.present
-    JOIN conflict_cases AS k ON k.team_id = m.team_id AND k.conflict_id = m.conflict_id
+    JOIN case_members AS m ON m.team_id = %(team_id)s AND m.relationship_id = r.relationship_id AND m.present
+    JOIN conflict_cases AS k ON k.team_id = %(team_id)s AND k.conflict_id = m.conflict_id
     WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
       AND r.scope = %(scope)s AND k.kind = 'reference' AND k.status IN ('open', 'overdue')
       AND (k.subject_id, k.predicate, k.scope) <> (r.subject_id, r.predicate, r.scope)
@@ -225,8 +225,8 @@ WITH elsewhere AS (
     -- A reference case lies in the slot that is referred to, and its members elsewhere must be followed from there too.
     SELECT DISTINCT m.conflict_id
     FROM relationships AS r
-    JOIN case_members AS m ON m.team_id = r.team_id AND m.relationship_id = r.relationship_id AND m.present
-    JOIN conflict_cases AS k ON k.team_id = m.team_id AND k.conflict_id = m.conflict_id
+    JOIN case_members AS m ON m.team_id = %(team_id)s AND m.relationship_id = r.relationship_id AND m.present
+    JOIN conflict_cases AS k ON k.team_id = %(team_id)s AND k.conflict_id = m.conflict_id
     WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
       AND r.scope = %(scope)s AND k.kind = 'reference' AND k.status IN ('open', 'overdue')
       AND (k.subject_id, k.predicate, k.scope) <> (r.subject_id, r.predicate, r.scope)
@@ -252,8 +252,8 @@ WITH elsewhere AS (
     -- A reference case lies in the slot that is referred to, and its members elsewhere must be followed from there too.
     SELECT DISTINCT m.conflict_id
     FROM relationships AS r
-    JOIN case_members AS m ON m.team_id = r.team_id AND m.relationship_id = r.relationship_id AND m.present
-    JOIN conflict_cases AS k ON k.team_id = m.team_id AND k.conflict_id = m.conflict_id
+    JOIN case_members AS m ON m.team_id = %(team_id)s AND m.relationship_id = r.relationship_id AND m.present
+    JOIN conflict_cases AS k ON k.team_id = %(team_id)s AND k.conflict_id = m.conflict_id
     WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
       AND r.scope = %(scope)s AND k.kind = 'reference' AND k.status IN ('open', 'overdue')
       AND (k.subject_id, k.predicate, k.scope) <> (r.subject_id, r.predicate, r.scope)
@@ -286,8 +286,8 @@ WITH elsewhere AS (
     -- A reference case lies in the slot that is referred to, and its members elsewhere must be followed from there too.
     SELECT DISTINCT m.conflict_id
     FROM relationships AS r
-    JOIN case_members AS m ON m.team_id = r.team_id AND m.relationship_id = r.relationship_id AND m.present
-    JOIN conflict_cases AS k ON k.team_id = m.team_id AND k.conflict_id = m.conflict_id
+    JOIN case_members AS m ON m.team_id = %(team_id)s AND m.relationship_id = r.relationship_id AND m.present
+    JOIN conflict_cases AS k ON k.team_id = %(team_id)s AND k.conflict_id = m.conflict_id
     WHERE r.team_id = %(team_id)s AND r.subject_id = %(subject_id)s AND r.predicate = %(predicate)s
       AND r.scope = %(scope)s AND k.kind = 'reference' AND k.status IN ('open', 'overdue')
       AND (k.subject_id, k.predicate, k.scope) <> (r.subject_id, r.predicate, r.scope)
@@ -309,13 +309,13 @@ FROM (
     JOIN case_members AS m ON m.team_id = %(team_id)s AND m.conflict_id = a.conflict_id AND m.present
 ) AS m
 JOIN relationships AS r ON r.team_id = %(team_id)s AND r.relationship_id = m.relationship_id
-JOIN carriages AS c ON c.team_id = r.team_id AND c.relationship_id = r.relationship_id
-JOIN supports AS p ON p.team_id = c.team_id AND p.statement_id = c.statement_id
-JOIN evidence_fragments AS f ON f.team_id = p.team_id AND f.fragment_id = p.fragment_id
+JOIN carriages AS c ON c.team_id = %(team_id)s AND c.relationship_id = r.relationship_id
+JOIN supports AS p ON p.team_id = %(team_id)s AND p.statement_id = c.statement_id
+JOIN evidence_fragments AS f ON f.team_id = %(team_id)s AND f.fragment_id = p.fragment_id
 CROSS JOIN LATERAL (
     SELECT d.kind, d.authority
     FROM support_decisions AS d
-    WHERE d.team_id = p.team_id AND d.support_id = p.support_id
+    WHERE d.team_id = %(team_id)s AND d.support_id = p.support_id
     ORDER BY d.revision DESC
     LIMIT 1
 ) AS d
@@ -323,6 +323,6 @@ WHERE (r.subject_id, r.predicate, r.scope) <> (%(subject_id)s, %(predicate)s, %(
   AND NOT EXISTS (
       SELECT 1
       FROM carriages AS n
-      WHERE n.team_id = c.team_id AND n.statement_id = c.statement_id AND n.revision > c.revision
+      WHERE n.team_id = %(team_id)s AND n.statement_id = c.statement_id AND n.revision > c.revision
   )
 ORDER BY p.support_id;

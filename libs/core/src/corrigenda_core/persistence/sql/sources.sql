@@ -78,21 +78,21 @@ SELECT p.support_id, s.subject_id, s.predicate, s.scope, d.kind, d.authority, f.
        EXISTS (
            SELECT 1
            FROM support_decisions AS g
-           WHERE g.team_id = p.team_id AND g.support_id = p.support_id AND g.granted_by_key
+           WHERE g.team_id = %(team_id)s AND g.support_id = p.support_id AND g.granted_by_key
        ) AS granted_by_key
 FROM evidence_fragments AS f
-JOIN supports AS p ON p.team_id = f.team_id AND p.fragment_id = f.fragment_id
+JOIN supports AS p ON p.team_id = %(team_id)s AND p.fragment_id = f.fragment_id
 CROSS JOIN LATERAL (
     SELECT d.kind, d.authority
     FROM support_decisions AS d
-    WHERE d.team_id = p.team_id AND d.support_id = p.support_id
+    WHERE d.team_id = %(team_id)s AND d.support_id = p.support_id
     ORDER BY d.revision DESC
     LIMIT 1
 ) AS d
 CROSS JOIN LATERAL (
     SELECT s.subject_id, s.predicate, s.scope
     FROM statements AS s
-    WHERE s.team_id = p.team_id AND s.statement_id = p.statement_id
+    WHERE s.team_id = %(team_id)s AND s.statement_id = p.statement_id
     ORDER BY s.revision DESC
     LIMIT 1
 ) AS s
@@ -109,21 +109,21 @@ SELECT p.support_id, s.subject_id, s.predicate, s.scope, d.kind, d.authority, f.
        EXISTS (
            SELECT 1
            FROM support_decisions AS g
-           WHERE g.team_id = p.team_id AND g.support_id = p.support_id AND g.granted_by_key
+           WHERE g.team_id = %(team_id)s AND g.support_id = p.support_id AND g.granted_by_key
        ) AS granted_by_key
 FROM evidence_fragments AS f
-JOIN supports AS p ON p.team_id = f.team_id AND p.fragment_id = f.fragment_id
+JOIN supports AS p ON p.team_id = %(team_id)s AND p.fragment_id = f.fragment_id
 CROSS JOIN LATERAL (
     SELECT d.kind, d.authority
     FROM support_decisions AS d
-    WHERE d.team_id = p.team_id AND d.support_id = p.support_id
+    WHERE d.team_id = %(team_id)s AND d.support_id = p.support_id
     ORDER BY d.revision DESC
     LIMIT 1
 ) AS d
 CROSS JOIN LATERAL (
     SELECT s.subject_id, s.predicate, s.scope
     FROM statements AS s
-    WHERE s.team_id = p.team_id AND s.statement_id = p.statement_id
+    WHERE s.team_id = %(team_id)s AND s.statement_id = p.statement_id
     ORDER BY s.revision DESC
     LIMIT 1
 ) AS s
@@ -147,12 +147,12 @@ WHERE s.team_id = %(team_id)s AND s.source_key = ANY(%(keys)s);
 SELECT f.fragment_id, f.author_id, f.source_group, f.source_key, f.source_revision
 FROM source_states AS s
 JOIN evidence_fragments AS f
-  ON f.team_id = s.team_id AND f.source_key = s.source_key AND f.source_revision = s.current_revision
+  ON f.team_id = %(team_id)s AND f.source_key = s.source_key AND f.source_revision = s.current_revision
 WHERE s.team_id = %(team_id)s AND s.source_key = ANY(%(keys)s)
   AND NOT EXISTS (
       SELECT 1
       FROM fragment_retirements AS r
-      WHERE r.team_id = f.team_id AND r.fragment_id = f.fragment_id
+      WHERE r.team_id = %(team_id)s AND r.fragment_id = f.fragment_id
   )
 ORDER BY f.fragment_id
 LIMIT %(limit)s;
@@ -165,7 +165,7 @@ WITH leaving AS MATERIALIZED (
     SELECT f.fragment_id
     FROM source_states AS s
     JOIN evidence_fragments AS f
-      ON f.team_id = s.team_id AND f.source_key = s.source_key AND f.source_revision = s.current_revision
+      ON f.team_id = %(team_id)s AND f.source_key = s.source_key AND f.source_revision = s.current_revision
     WHERE s.team_id = %(team_id)s AND s.source_key = ANY(%(keys)s)
     UNION
     SELECT f.fragment_id
@@ -180,18 +180,18 @@ JOIN supports AS p ON p.team_id = %(team_id)s AND p.fragment_id = l.fragment_id
 CROSS JOIN LATERAL (
     SELECT d.kind
     FROM support_decisions AS d
-    WHERE d.team_id = p.team_id AND d.support_id = p.support_id
+    WHERE d.team_id = %(team_id)s AND d.support_id = p.support_id
     ORDER BY d.revision DESC
     LIMIT 1
 ) AS d
 CROSS JOIN LATERAL (
     SELECT s.subject_id, s.predicate, s.scope
     FROM statements AS s
-    WHERE s.team_id = p.team_id AND s.statement_id = p.statement_id
+    WHERE s.team_id = %(team_id)s AND s.statement_id = p.statement_id
     ORDER BY s.revision DESC
     LIMIT 1
 ) AS s
-JOIN predicates AS q ON q.team_id = p.team_id AND q.predicate = s.predicate
+JOIN predicates AS q ON q.team_id = %(team_id)s AND q.predicate = s.predicate
 WHERE d.kind IN ('grant', 'reinstate')
 ORDER BY s.subject_id, q.predicate, s.scope
 LIMIT %(limit)s;
@@ -205,20 +205,20 @@ SELECT f.fragment_id, f.author_id, a.name AS author_name, f.content, f.normal_sh
        f.scan_verdict, f.erasure_id IS NOT NULL AS erased, EXISTS (
            SELECT 1
            FROM fragment_retirements AS r
-           WHERE r.team_id = f.team_id AND r.fragment_id = f.fragment_id
+           WHERE r.team_id = %(team_id)s AND r.fragment_id = f.fragment_id
        ) AS retired, EXISTS (
            SELECT 1
            FROM review_items AS i
-           WHERE i.team_id = f.team_id AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
+           WHERE i.team_id = %(team_id)s AND i.fragment_id = f.fragment_id AND i.kind = 'quarantine'
              AND i.status = 'resolved' AND i.reason = 'release_quarantine'
        ) AS released, EXISTS (
            SELECT 1
            FROM supports AS p
-           JOIN support_decisions AS d ON d.team_id = p.team_id AND d.support_id = p.support_id
-           WHERE p.team_id = f.team_id AND p.fragment_id = f.fragment_id AND d.granted_by_key
+           JOIN support_decisions AS d ON d.team_id = %(team_id)s AND d.support_id = p.support_id
+           WHERE p.team_id = %(team_id)s AND p.fragment_id = f.fragment_id AND d.granted_by_key
        ) AS granted_by_key
 FROM evidence_fragments AS f
-JOIN profiles AS a ON a.team_id = f.team_id AND a.profile_id = f.author_id
+JOIN profiles AS a ON a.team_id = %(team_id)s AND a.profile_id = f.author_id
 WHERE f.team_id = %(team_id)s AND f.fragment_id = %(fragment_id)s;
 
 -- name: carried_by_text
@@ -227,22 +227,22 @@ WHERE f.team_id = %(team_id)s AND f.fragment_id = %(fragment_id)s;
 -- lock: none
 SELECT c.relationship_id, p.span_starts, p.span_ends
 FROM evidence_fragments AS f
-JOIN supports AS p ON p.team_id = f.team_id AND p.fragment_id = f.fragment_id
+JOIN supports AS p ON p.team_id = %(team_id)s AND p.fragment_id = f.fragment_id
 CROSS JOIN LATERAL (
     SELECT d.kind
     FROM support_decisions AS d
-    WHERE d.team_id = p.team_id AND d.support_id = p.support_id
+    WHERE d.team_id = %(team_id)s AND d.support_id = p.support_id
     ORDER BY d.revision DESC
     LIMIT 1
 ) AS d
 CROSS JOIN LATERAL (
     SELECT c.relationship_id
     FROM carriages AS c
-    WHERE c.team_id = p.team_id AND c.statement_id = p.statement_id
+    WHERE c.team_id = %(team_id)s AND c.statement_id = p.statement_id
     ORDER BY c.revision DESC
     LIMIT 1
 ) AS c
-JOIN relationships AS r ON r.team_id = p.team_id AND r.relationship_id = c.relationship_id
+JOIN relationships AS r ON r.team_id = %(team_id)s AND r.relationship_id = c.relationship_id
 WHERE f.team_id = %(team_id)s AND f.fragment_id = %(fragment_id)s AND r.owner_id = f.author_id
   AND d.kind IN ('grant', 'reinstate')
 ORDER BY p.support_id

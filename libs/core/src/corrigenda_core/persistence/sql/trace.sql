@@ -40,7 +40,7 @@ SELECT h.relationship_id, h.version, h.owner_id, h.subject_id, h.predicate, h.sc
         WHERE m.team_id = %(team_id)s AND m.relationship_id = h.relationship_id
           AND EXISTS (SELECT 1
                       FROM case_members_history AS v
-                      WHERE v.team_id = m.team_id AND v.conflict_id = m.conflict_id AND v.position_id = m.position_id
+                      WHERE v.team_id = %(team_id)s AND v.conflict_id = m.conflict_id AND v.position_id = m.position_id
                         AND v.relationship_id = m.relationship_id
                         AND v.recorded_from <= %(known_at)s)) AS cases_total
 FROM relationships_history AS h
@@ -57,12 +57,12 @@ SELECT f.fragment_id, f.author_id, a.name AS author_name,
        f.claimed_authority, f.source_group, f.source_key, f.source_revision, f.occurred_at, f.labels, f.metadata,
        f.confidence, f.scan_verdict, f.revision, f.recorded_at, f.erasure_id IS NOT NULL AS erased
 FROM evidence_fragments AS f
-JOIN profiles AS a ON a.team_id = f.team_id AND a.profile_id = f.author_id
+JOIN profiles AS a ON a.team_id = %(team_id)s AND a.profile_id = f.author_id
 WHERE f.team_id = %(team_id)s
   AND f.fragment_id IN (
       SELECT s.fragment_id
       FROM carriages AS c
-      JOIN supports AS s ON s.team_id = c.team_id AND s.statement_id = c.statement_id
+      JOIN supports AS s ON s.team_id = %(team_id)s AND s.statement_id = c.statement_id
       WHERE c.team_id = %(team_id)s AND c.relationship_id = %(relationship_id)s AND c.recorded_at <= %(known_at)s
         AND s.recorded_at <= %(known_at)s)
 ORDER BY f.revision, f.fragment_id
@@ -76,7 +76,7 @@ SELECT o.observation_id, o.ingest_id, o.proposal_id, o.author_id, a.name AS auth
        o.subject_phrase, o.object_phrase, o.polarity, o.modality, o.scope, o.stated_from, o.stated_to, o.spans,
        o.comment, o.correction_target_id, o.conflict_id, o.revision, o.recorded_at
 FROM observations AS o
-JOIN profiles AS a ON a.team_id = o.team_id AND a.profile_id = o.author_id
+JOIN profiles AS a ON a.team_id = %(team_id)s AND a.profile_id = o.author_id
 WHERE o.team_id = %(team_id)s
   AND o.observation_id IN (
       SELECT c.statement_id
@@ -109,14 +109,14 @@ FROM supports AS s
 CROSS JOIN LATERAL (
     SELECT d.kind, d.authority
     FROM support_decisions AS d
-    WHERE d.team_id = s.team_id AND d.support_id = s.support_id AND d.recorded_at <= %(known_at)s
+    WHERE d.team_id = %(team_id)s AND d.support_id = s.support_id AND d.recorded_at <= %(known_at)s
     ORDER BY d.revision DESC
     LIMIT 1
 ) AS d
 CROSS JOIN LATERAL (
     SELECT c.relationship_id
     FROM carriages AS c
-    WHERE c.team_id = s.team_id AND c.statement_id = s.statement_id AND c.recorded_at <= %(known_at)s
+    WHERE c.team_id = %(team_id)s AND c.statement_id = s.statement_id AND c.recorded_at <= %(known_at)s
     ORDER BY c.revision DESC
     LIMIT 1
 ) AS c
@@ -140,7 +140,7 @@ FROM (
     WHERE d.team_id = %(team_id)s AND d.support_id = ANY(%(support_ids)s::uuid[]) AND d.recorded_at <= %(known_at)s
     WINDOW support AS (PARTITION BY d.support_id)
 ) AS d
-LEFT JOIN profiles AS p ON p.team_id = d.team_id AND p.profile_id = d.actor_profile_id
+LEFT JOIN profiles AS p ON p.team_id = %(team_id)s AND p.profile_id = d.actor_profile_id
 WHERE d.age <= %(shown)s
 ORDER BY d.support_id, d.revision;
 
@@ -156,7 +156,7 @@ SELECT t.transition_id, t.version, t.prior_status, t.prior_tier, t.prior_facet, 
        p.name AS actor_name, t.reason, t.time_basis, t.decision_id, t.conflict_id, t.idempotency_key, t.closing_at,
        t.closing_statement_ids, t.closing_conditional, t.revision, t.recorded_at
 FROM transitions AS t
-LEFT JOIN profiles AS p ON p.team_id = t.team_id AND p.profile_id = t.actor_profile_id
+LEFT JOIN profiles AS p ON p.team_id = %(team_id)s AND p.profile_id = t.actor_profile_id
 WHERE t.team_id = %(team_id)s AND t.relationship_id = %(relationship_id)s AND t.recorded_at <= %(known_at)s
 ORDER BY t.version
 LIMIT %(limit)s OFFSET %(offset)s;
@@ -171,7 +171,7 @@ FROM cross_references AS x
 LEFT JOIN LATERAL (
     SELECT d.active
     FROM reference_decisions AS d
-    WHERE d.team_id = x.team_id AND d.reference_id = x.reference_id AND d.recorded_at <= %(known_at)s
+    WHERE d.team_id = %(team_id)s AND d.reference_id = x.reference_id AND d.recorded_at <= %(known_at)s
     ORDER BY d.revision DESC
     LIMIT 1
 ) AS d ON true
@@ -192,11 +192,11 @@ FROM (
     SELECT DISTINCT ON (m.conflict_id) m.conflict_id, m.position_id, p.position_key
     FROM case_members AS m
     JOIN case_positions AS p
-      ON p.team_id = m.team_id AND p.conflict_id = m.conflict_id AND p.position_id = m.position_id
+      ON p.team_id = %(team_id)s AND p.conflict_id = m.conflict_id AND p.position_id = m.position_id
     CROSS JOIN LATERAL (
         SELECT v.present, v.recorded_from
         FROM case_members_history AS v
-        WHERE v.team_id = m.team_id AND v.conflict_id = m.conflict_id AND v.position_id = m.position_id
+        WHERE v.team_id = %(team_id)s AND v.conflict_id = m.conflict_id AND v.position_id = m.position_id
           AND v.relationship_id = m.relationship_id AND v.recorded_from <= %(known_at)s
         ORDER BY v.version DESC
         LIMIT 1
@@ -223,7 +223,7 @@ FROM cross_references AS x
 LEFT JOIN LATERAL (
     SELECT d.active
     FROM reference_decisions AS d
-    WHERE d.team_id = x.team_id AND d.reference_id = x.reference_id AND d.recorded_at <= %(known_at)s
+    WHERE d.team_id = %(team_id)s AND d.reference_id = x.reference_id AND d.recorded_at <= %(known_at)s
     ORDER BY d.revision DESC
     LIMIT 1
 ) AS d ON true

@@ -51,7 +51,7 @@ FROM (
         SELECT v.revision, v.event_id AS notice_id, v.recorded_at, v.action, v.conflict_id, k.kind AS case_kind,
                v.resulting_status AS status, v.version, NULL::text AS item_kind, NULL::uuid AS owner_id
         FROM case_events AS v
-        JOIN conflict_cases AS k ON k.team_id = v.team_id AND k.conflict_id = v.conflict_id
+        JOIN conflict_cases AS k ON k.team_id = %(team_id)s AND k.conflict_id = v.conflict_id
         WHERE v.team_id = %(team_id)s AND (v.revision, v.event_id) > (%(after_revision)s, %(after_id)s::uuid)
           AND v.action = ANY(%(actions)s::text[])
         ORDER BY v.revision, v.event_id
@@ -127,8 +127,8 @@ INSERT INTO alerts (team_id, alert_id, kind, conflict_id, reason, details, raise
 SELECT p.team_id, %(alert_id)s::uuid, %(kind)s, %(conflict_id)s::uuid, %(reason)s, %(details)s::jsonb,
        greatest(c.closed_at, coalesce(t.driven_now, statement_timestamp()))
 FROM parked AS p
-JOIN team_clock AS c ON c.team_id = p.team_id
-JOIN teams AS t ON t.team_id = p.team_id;
+JOIN team_clock AS c ON c.team_id = %(team_id)s
+JOIN teams AS t ON t.team_id = %(team_id)s;
 
 -- name: cursors_of_team
 -- purpose: how every endpoint of a team stands, for operators
@@ -136,7 +136,7 @@ JOIN teams AS t ON t.team_id = p.team_id;
 -- lock: none
 SELECT w.endpoint, w.status, w.attempts, w.problem, w.after_revision, c.revision, w.delivered_at, w.next_attempt_at
 FROM webhook_cursors AS w
-JOIN team_clock AS c ON c.team_id = w.team_id
+JOIN team_clock AS c ON c.team_id = %(team_id)s
 WHERE w.team_id = %(team_id)s
 ORDER BY w.endpoint;
 
