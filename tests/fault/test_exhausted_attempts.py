@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import socket
+import urllib.request
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -55,12 +57,18 @@ async def test_attempts_run_out_and_start_at_zero_the_next_night(
                     placed = await b.ingest.Remember(deploys_from("production deploys from release", "release"))
                     conflict_id = placed.placement.relationships[0].conflict.conflict_id
                     owner.execute(REFUSE)
-                    settings = {"CORRIGENDA_REVIEW_ATTEMPTS_PER_NIGHT": str(ATTEMPTS)}
+                    metrics = f"127.0.0.1:{free_port()}"
+                    settings = {
+                        "CORRIGENDA_REVIEW_ATTEMPTS_PER_NIGHT": str(ATTEMPTS),
+                        "CORRIGENDA_METRICS_LISTEN": metrics,
+                    }
                     await stack.start_process("reviewer", settings)
                     told = await until_alerted(a, conflict_id, times=1)
                     assert (told.conflict.status, told.conflict.version) == (conflict_case_pb2.CASE_STATUS_OPEN, 1)
                     assert told.events[-1].reason == "attempts_exhausted"
                     assert await watched_events(b) == list(told.events)
+                    shown = await asyncio.to_thread(read, f"http://{metrics}/metrics")
+                    assert 'corrigenda_conflict_events_total{event="conflict.attempts_exhausted"} 1.0' in shown
                     assert owner.execute("SELECT count(*) FROM alerts").fetchone() == (1,)
                     assert owner.execute("SELECT attempts FROM case_lease").fetchone() == (ATTEMPTS + 1,)
                     await drive(admin, BEGINNING + timedelta(days=1))
@@ -70,6 +78,19 @@ async def test_attempts_run_out_and_start_at_zero_the_next_night(
                     await drive(admin, BEGINNING + timedelta(days=2))
                     await until_looked_at(a, conflict_id)
                     assert owner.execute("SELECT attempts FROM case_lease").fetchone() == (0,)
+
+
+def free_port() -> int:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port: int = unused.getsockname()[1]
+    return port
+
+
+def read(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=WAIT_SECONDS) as answer:
+        text: str = answer.read().decode()
+    return text
 
 
 async def drive(admin: Client, time: datetime) -> None:

@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 import uuid_utils.compat
 from prometheus_client import CollectorRegistry
 
+from corrigenda_core.commit_metrics import CommitMetrics
 from corrigenda_core.config import ProcessSettings, ServerSettings
 from corrigenda_core.domain.ids import IdRange, KeyId
 from corrigenda_core.domain.time import Instant
-from corrigenda_core.notice_metrics import NoticeMetrics
 from corrigenda_core.observability import configure_logging, make_registry, open_tracing, serve_metrics
 from corrigenda_core.persistence.database import PREPARES_MAX, Database, PoolSettings
 from corrigenda_core.persistence.key_store import find_key
@@ -102,7 +102,7 @@ async def open_foundation(
                 name=name,
                 database=database,
                 reader=ReadRunner(database, team_clock=TeamClock(reading=reading)),
-                runner=TransactionRunner(database, failpoints=armed(), committed=NoticeMetrics(registry).committed),
+                runner=TransactionRunner(database, failpoints=armed(), committed=CommitMetrics(registry).committed),
                 registry=registry,
                 health=health,
                 new_ids=new_ids,
