@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 import signal
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -20,7 +22,7 @@ from corrigenda.admin.v1 import admin_service_pb2, alert_pb2
 from corrigenda.conflict.v1 import conflict_service_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2
 from corrigenda_cli.__main__ import main
-from corrigenda_cli.child import start_child
+from corrigenda_cli.child import Child, start_child
 from corrigenda_cli.stack import Stack
 from corrigenda_conflict.notifier.endpoints import Endpoint, read_endpoints
 from corrigenda_conflict.notifier.metrics import NotifierMetrics
@@ -33,6 +35,7 @@ from corrigenda_core.persistence.database import Database
 from corrigenda_core.persistence.notice_store import NoticeStore, Position
 from corrigenda_core.rpc.convert import timestamp_of
 from corrigenda_core.serving import new_ids
+from corrigenda_core.testing.effort import is_full_tier
 from corrigenda_core.testing.model_service import Behaviour, ModelService, Received, replies
 from corrigenda_core.testing.wire_decisions import Row, items_of, placed_row, placement, retracting
 from prometheus_client import CollectorRegistry
@@ -294,19 +297,11 @@ async def test_a_refusing_endpoint_is_parked_with_an_alert_until_an_operator_res
 
 @pytest.mark.promise("case.told")
 async def test_a_notifier_killed_between_a_delivery_and_its_record_delivers_it_again(
-    stack: Stack, new_team: NewTeam, deploys_from: Request, receiver: Receiver, write: Write, tmp_path: Path
+    stack: Stack, new_team: NewTeam, deploys_from: Request, receiver: Receiver, write: Write
 ) -> None:
     team = await new_team(driven_from=BEGIN, profiles=("A", "B"))
     path = write(team.team_id, {"chat": receiver}, from_start=True)
-    settings = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("CORRIGENDA_")},
-        "CORRIGENDA_DATABASE_URL": stack.url("corrigenda_notifier"),
-        "CORRIGENDA_WEBHOOKS_FILE": str(path),
-        "CORRIGENDA_WEBHOOK_POLL_SECONDS": "0.01",
-    }
-    child = await start_child(
-        name="notifier", module="corrigenda_conflict.notifier", environment=settings, log_file=tmp_path / "notifier.log"
-    )
+    child = await notifier_process(stack, path)
     try:
         await until_known(stack, team.team_id, 1)
         with psycopg.connect(stack.admin_url) as holding:
@@ -317,12 +312,9 @@ async def test_a_notifier_killed_between_a_delivery_and_its_record_delivers_it_a
             await until_waiting_for(stack, holding.info.backend_pid)
             os.kill(child.pid, signal.SIGKILL)
             assert await child.wait() == -signal.SIGKILL
-            # A lease that nobody gave back ends by itself; the test does not wait for that.
-            holding.execute(
-                "UPDATE webhook_cursors SET lease_expires_at = '-infinity' WHERE team_id = %s", [team.team_id]
-            )
     finally:
         await child.stop()
+    await without_lease(stack, team.team_id)
     await dispute(team, deploys_from, "staging")
     async with telling(stack, read_endpoints(path)):
         again, other = await receiver.ids(2)
@@ -358,6 +350,63 @@ async def test_two_notifiers_share_the_work_and_a_lost_lease_records_nothing(
         assert await alerts_of(team, 0) == []
         assert (await store.pending(held, NoticeKind, limit=10)).notices == []
         assert await store.advance(held, held.position, delivered=False)
+
+
+async def notifier_process(stack: Stack, webhooks_file: Path) -> Child:
+    """A notifier as a process of its own."""
+    settings = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("CORRIGENDA_")},
+        "CORRIGENDA_DATABASE_URL": stack.url("corrigenda_notifier"),
+        "CORRIGENDA_WEBHOOKS_FILE": str(webhooks_file),
+        "CORRIGENDA_WEBHOOK_POLL_SECONDS": "0.01",
+    }
+    return await start_child(
+        name="notifier",
+        module="corrigenda_conflict.notifier",
+        environment=settings,
+        log_file=webhooks_file.with_suffix(".log"),
+    )
+
+
+async def without_lease(stack: Stack, team_id: str) -> None:
+    """A lease that nobody gave back ends by itself; a test does not wait for that.
+
+    What a killed process has sent is done first: it may hold the lease for longer.
+    """
+    gone = "SELECT NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE application_name = %s AND datname = %s)"
+    await until_true(stack, gone, "corrigenda notifier", urlsplit(stack.admin_url).path.removeprefix("/"))
+    with psycopg.connect(stack.admin_url, autocommit=True) as connection:
+        connection.execute("UPDATE webhook_cursors SET lease_expires_at = '-infinity' WHERE team_id = %s", [team_id])
+
+
+@pytest.mark.skipif(not is_full_tier(), reason="many kills are for the full tier")
+async def test_whenever_a_notifier_is_killed_nothing_is_missed_and_order_is_kept(
+    stack: Stack, new_team: NewTeam, deploys_from: Request, receiver: Receiver, write: Write
+) -> None:
+    """Ten kills, each after a few messages, wherever that hits; repetitions are known by their ids."""
+    team = await new_team(driven_from=BEGIN, profiles=("A", "B"))
+    path = write(team.team_id, {"chat": receiver}, from_start=True)
+    opened: list[str] = []
+    seen: dict[str, str] = {}
+    chance = random.Random(7)
+    for kill in range(10):
+        for number in range(5):
+            opened.append((await dispute(team, deploys_from, f"site {kill} {number}")).conflict_id)
+        child = await notifier_process(stack, path)
+        try:
+            for one in await receiver.next(chance.randrange(1, 4)):
+                seen.setdefault(one.headers["webhook-id"], json.loads(one.body)["data"]["conflict_id"])
+            await asyncio.sleep(chance.random() * 0.02)
+            os.kill(child.pid, signal.SIGKILL)
+            await child.wait()
+        finally:
+            await child.stop()
+        await without_lease(stack, team.team_id)
+    async with telling(stack, read_endpoints(path)), asyncio.timeout(WAIT_SECONDS):
+        while len(seen) < len(opened):
+            (one,) = await receiver.next()
+            seen.setdefault(one.headers["webhook-id"], json.loads(one.body)["data"]["conflict_id"])
+    assert list(seen.values()) == opened
 
 
 async def alerts_of(team: Any, number: int) -> Sequence[alert_pb2.Alert]:

@@ -237,6 +237,7 @@ class Notifier:
     def _lost(self, turn: _Turn) -> None:
         turn.claim = None
         self._metrics.lost_leases.inc()
+        _log.warning("webhook_lease_lost", **_facts(turn))
 
     def _stands(self, turn: _Turn, standing: Standing) -> None:
         self._metrics.stands(turn.endpoint.key, standing, at_seconds=self._monotonic_seconds())
