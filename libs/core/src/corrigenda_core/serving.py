@@ -18,12 +18,8 @@ from corrigenda_core.commit_metrics import CommitMetrics
 from corrigenda_core.config import ProcessSettings, ServerSettings
 from corrigenda_core.domain.ids import IdRange, KeyId
 from corrigenda_core.domain.time import Instant
-<<<<<<< HEAD
 from corrigenda_core.observability import configure_logging, make_registry, open_tracing, serve_metrics, trace_with
 from corrigenda_core.otlp_metrics import start_metrics_export
-=======
-from corrigenda_core.observability import configure_logging, make_registry, open_tracing, serve_metrics
->>>>>>> fb29220cf6d8152560a44e5da3a89351197016c7
 from corrigenda_core.persistence.database import PREPARES_MAX, Database, PoolSettings
 from corrigenda_core.persistence.key_store import find_key
 from corrigenda_core.persistence.named_sql import load_sql
