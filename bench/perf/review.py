@@ -1,14 +1,15 @@
 """Speed of the reviewer: cases a second evaluated and resolved, and what a review costs as the team grows.
 
-A throw-away stack (PostgreSQL with fsync, the ingest and conflict services, one reviewer process) serves one team with
-a driven clock. Measured from outside, in the same run:
+A throw-away stack (PostgreSQL with fsync, the ingest and conflict services, one reviewer process) serves teams with
+driven clocks. Measured from outside, in the same run:
 
 - ``evaluated``: a requested run over live cases that stay live, until it is finished (median of its rounds);
 - ``resolved``: the clock is driven past the deadlines of cases with a majority, until none of them is live;
+- both for one team, whose commits wait for each other and for the disk, and with as many cases in teams side by side;
 - ``growth``: the same requested run after the team's tables were filled up to so many relationships with closed cases,
   evidence and supports of their own, and its time as a multiple of the first.
 
-    python3 dev.py bench perf review [--json] [--cases N] [--relationships N N ...]
+    python3 dev.py bench perf review [--json] [--cases N] [--teams N] [--relationships N N ...]
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -135,6 +137,20 @@ class Team:
         fields = Path(f"/proc/{self.stack.children['reviewer'].pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+    async def until_looked_at(self) -> None:
+        """Waits until every case of the team had its first look."""
+        await self.until(
+            "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM case_lease WHERE team_id = %s AND last_evaluated_at IS NULL)",
+            self.team_id,
+        )
+
+    async def until_closed(self) -> None:
+        """Waits until no case of the team is open."""
+        await self.until(
+            "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM conflict_cases WHERE team_id = %s AND status = 'open')",
+            self.team_id,
+        )
+
     async def until(self, query: str, *parameters: object) -> None:
         """Waits until a query finds a row."""
 
@@ -216,36 +232,76 @@ def copy_rows(connection: psycopg.Connection[tuple[object, ...]], table: str, te
 
 
 async def measured(stack: Stack, options: argparse.Namespace, say: Callable[[str], None]) -> dict[str, object]:
+    async with AsyncExitStack() as opened:
+        beside = [await new_team(stack, opened) for _ in range(options.teams)]
+        side_by_side = await _side_by_side(beside, options, say)
+        return {**await _figures(await new_team(stack, opened), options, say), "side_by_side": side_by_side}
+
+
+async def new_team(stack: Stack, opened: AsyncExitStack) -> Team:
     ingest = stack.address("ingest")
     endpoints = Endpoints(ingest=ingest, conflict=stack.address("conflict"), recall=ingest)
     admin_key = await asyncio.to_thread(make_team, stack, driven_from=BEGINNING)
-    async with Client(endpoints, admin_key) as admin:
-        keys = await prepare(admin, PROFILES)
-        async with (
-            Client(endpoints, keys["A"]) as a,
-            Client(endpoints, keys["B"]) as b,
-            Client(endpoints, keys["C"]) as c,
-        ):
-            made = await admin.admin.GetTeam(admin_service_pb2.GetTeamRequest())
-            team = Team(stack, admin, {"A": a, "B": b, "C": c}, made.team.team_id)
-            return await _figures(team, options, say)
+    admin = await opened.enter_async_context(Client(endpoints, admin_key))
+    keys = await prepare(admin, PROFILES)
+    writers = {name: await opened.enter_async_context(Client(endpoints, keys[name])) for name in PROFILES}
+    made = await admin.admin.GetTeam(admin_service_pb2.GetTeamRequest())
+    return Team(stack, admin, writers, made.team.team_id)
+
+
+async def _decided_cases(team: Team, count: int) -> None:
+    """Cases that have a majority at their deadline, each looked at once."""
+    subjects = [f"decided-{number}" for number in range(count)]
+    for who, branch in (("A", "main"), ("B", "release"), ("C", "release")):
+        await team.vote(who, subjects, branch)
+    await team.until_looked_at()
+
+
+async def _undecided_cases(team: Team, count: int) -> None:
+    """Cases that nobody wins, each looked at once."""
+    subjects = [f"undecided-{number}" for number in range(count)]
+    for who, branch in (("A", "main"), ("B", "release")):
+        await team.vote(who, subjects, branch)
+    await team.until_looked_at()
+
+
+async def _side_by_side(
+    teams: Sequence[Team], options: argparse.Namespace, say: Callable[[str], None]
+) -> dict[str, object]:
+    """The same two figures with the cases parted among teams, whose commits do not wait for each other."""
+    each = options.cases // len(teams)
+    total = each * len(teams)
+    await asyncio.gather(*(_decided_cases(team, each) for team in teams))
+    started = time.perf_counter()
+    await asyncio.gather(*(team.drive(BEGINNING + timedelta(days=8)) for team in teams))
+    await asyncio.gather(*(team.until_closed() for team in teams))
+    resolved = total / (time.perf_counter() - started)
+    await asyncio.gather(*(_undecided_cases(team, each) for team in teams))
+    await asyncio.gather(*(team.review() for team in teams))
+    seconds = []
+    for _ in range(options.rounds):
+        started = time.perf_counter()
+        await asyncio.gather(*(team.review() for team in teams))
+        seconds.append(time.perf_counter() - started)
+    evaluated = total / statistics.median(seconds)
+    say(f"{len(teams)} teams: evaluated {evaluated:,.0f}, resolved {resolved:,.0f} a second")
+    return {
+        "teams": len(teams),
+        "cases": total,
+        "evaluated_per_second": round(evaluated),
+        "resolved_per_second": round(resolved),
+    }
 
 
 async def _figures(team: Team, options: argparse.Namespace, say: Callable[[str], None]) -> dict[str, object]:
-    decided = [f"decided-{number}" for number in range(options.cases)]
-    undecided = [f"undecided-{number}" for number in range(options.cases)]
     say(f"making {2 * options.cases} cases")
-    for who, branch in (("A", "main"), ("B", "release"), ("C", "release")):
-        await team.vote(who, decided, branch)
-    await team.until("SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM case_lease WHERE last_evaluated_at IS NULL)")
+    await _decided_cases(team, options.cases)
     started = time.perf_counter()
     await team.drive(BEGINNING + timedelta(days=8))
-    await team.until("SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM conflict_cases WHERE status = 'open')")
+    await team.until_closed()
     resolved = options.cases / (time.perf_counter() - started)
     say(f"resolved {resolved:,.0f} a second")
-    for who, branch in (("A", "main"), ("B", "release")):
-        await team.vote(who, undecided, branch)
-    await team.until("SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM case_lease WHERE last_evaluated_at IS NULL)")
+    await _undecided_cases(team, options.cases)
     live = team.count("SELECT count(*) FROM conflict_cases WHERE team_id = %s AND status IN ('open', 'overdue')")
     if live != options.cases:
         raise RuntimeError(f"{live} cases are live, not {options.cases}: the review would measure something else")
@@ -296,6 +352,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--cases", type=int, default=300, help="due cases")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--teams", type=int, default=4, help="teams side by side")
     parser.add_argument("--relationships", type=int, nargs="*", default=[10_000, 100_000], help="sizes to grow to")
     options = parser.parse_args()
 
@@ -320,6 +377,11 @@ def main() -> int:
     else:
         print(f"evaluated {result['evaluated_per_second']:,} a second (target {TARGET_EVALUATED_PER_SECOND})")
         print(f"resolved  {result['resolved_per_second']:,} a second (target {TARGET_RESOLVED_PER_SECOND})")
+        beside = result["side_by_side"]
+        print(
+            f"the same in {beside['teams']} teams: {beside['evaluated_per_second']:,} and "
+            f"{beside['resolved_per_second']:,} a second"
+        )
         print(f"growth    {result['growth_factor']} x (target {TARGET_GROWTH})")
     return 0
 

@@ -4,14 +4,12 @@ The replicas here are two conflict services with a pool and a queue of their own
 each round waits until it sees them wait for the lock there.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
 import grpc
-import psycopg
 import pytest
 from corrigenda.conflict.v1 import conflict_service_pb2, resolution_pb2, review_item_pb2
 from corrigenda.ingest.v1 import forgetting_pb2, ingest_service_pb2
@@ -37,6 +35,7 @@ from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.rpc.status import refusal_of
 from corrigenda_core.serving import new_ids
 from corrigenda_core.testing.effort import examples
+from corrigenda_core.testing.meeting import TeamLock
 from corrigenda_core.testing.wire_decisions import (
     Item,
     Row,
@@ -95,39 +94,15 @@ async def replicas(stack: Stack) -> AsyncIterator[tuple[Replica, Replica]]:
         yield made[0], made[1]
 
 
-@contextmanager
-def locked(stack: Stack, team_id: str) -> Iterator[Callable[[int], Awaitable[None]]]:
-    """Holds a team's clock row, as a commit under way does; gives what waits until so many others wait for it."""
-    with (
-        psycopg.connect(stack.url("corrigenda_migrator")) as holder,
-        psycopg.connect(stack.url("corrigenda_auditor"), autocommit=True) as watcher,
-    ):
-        holder.execute(f"SET LOCAL app.team_id = '{team_id}'".encode())
-        held = holder.execute("SELECT 1 FROM team_clock WHERE team_id = %s FOR UPDATE", [team_id]).fetchall()
-        assert held == [(1,)]
-
-        async def wait_for(waiters: int) -> None:
-            deadline = asyncio.get_running_loop().time() + WAIT_SECONDS
-            while True:
-                (count,) = watcher.execute(
-                    "SELECT count(DISTINCT l.pid) FROM pg_locks AS l WHERE NOT l.granted"
-                    " AND cardinality(pg_blocking_pids(l.pid)) > 0"
-                ).fetchone() or (0,)
-                if count >= waiters:
-                    return
-                assert asyncio.get_running_loop().time() < deadline, f"only {count} wait for the lock"
-                await asyncio.sleep(0.01)
-
-        yield wait_for
+def lock_of(stack: Stack, team_id: str) -> TeamLock:
+    return TeamLock(
+        holder_url=stack.url("corrigenda_migrator"), watcher_url=stack.url("corrigenda_auditor"), team_id=team_id
+    )
 
 
 async def at_once(stack: Stack, team_id: str, waiters: int, calls: Sequence[Awaitable[Any]]) -> list[Any]:
     """What each call comes to, answers and refusals, after they were seen to wait for the team's lock together."""
-    with locked(stack, team_id) as wait_for:
-        tasks = [asyncio.ensure_future(call) for call in calls]
-        await wait_for(waiters)
-        assert not any(task.done() for task in tasks)
-    return await asyncio.gather(*tasks, return_exceptions=True)
+    return await lock_of(stack, team_id).meet(waiters, calls)
 
 
 def caller_of(team: Any, row: Row) -> Caller:

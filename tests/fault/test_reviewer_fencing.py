@@ -182,7 +182,9 @@ async def test_q9_a_process_that_is_stopped_while_it_holds_a_case_writes_nothing
                     await until_found(eye, resolved, conflict_id)
                 before = rows_of(team_id)
                 os.kill(paused.pid, signal.SIGCONT)
-                await until_logged(paused, '"left": 1')
+                await until_logged(paused, "team_reviewed")
+                # It has lost the case; or it was stopped for so long that the look's own deadline has passed as well.
+                assert '"left": 1' in paused.log_tail() or '"STORE_UNAVAILABLE"' in paused.log_tail()
             # The run, too, belongs to the other one by now.
             assert rows_of(team_id) == before
             assert len(before["case_evaluations"]) == number + 1

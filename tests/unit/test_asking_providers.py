@@ -20,7 +20,7 @@ async def never(problems: tuple[str, ...]) -> str:
 
 @pytest.mark.rule("R3.2")
 async def test_a_slow_provider_leaves_time_before_the_deadline() -> None:
-    deadline = Deadline.after(0.4)
+    deadline = Deadline.after(1.0)  # a busy machine may stop for some tenths of a second
     asking = Asking(call=never, check=lambda _: (), patience=Patience(call_timeout_seconds=60.0))
     assert await asking.answer(deadline) == NoAnswer(problems=("no answer in time",), calls=4)
     assert deadline.remaining_seconds() > 0.0

@@ -47,7 +47,7 @@ class NamedStatement:
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of its parameters, in order of first appearance."""
-        return tuple(dict.fromkeys(_PARAMETER.findall(self.sql)))
+        return _parameters(self.sql)
 
     @property
     def positional_sql(self) -> str:
@@ -64,6 +64,12 @@ class NamedStatement:
         if parameters.keys() != set(self.parameters):
             raise TypeError(f"{self.name} takes {sorted(self.parameters)}, not {sorted(parameters)}")
         return Query(name=self.name, sql=self.sql, parameters=parameters)
+
+
+@cache
+def _parameters(sql: str) -> tuple[str, ...]:
+    """The names in a statement's text; looked for once, however often it is sent."""
+    return tuple(dict.fromkeys(_PARAMETER.findall(sql)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

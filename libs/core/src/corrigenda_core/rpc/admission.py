@@ -29,7 +29,7 @@ _LONGEST_RETRY_SECONDS = 2.0
 _WAITING_SHARE = 0.5
 _PLANNED_SHARE = 0.8
 # Of what is left when it begins, the work may take so much: more means that too many work beside it.
-_WORKING_SHARE = 0.5
+_WORKING_SHARE = 0.6
 _SHRINKING = 0.75
 _FIRST_PLACES = 16
 # However slow calls have become, so many of them go on: what one caller calls late must not stop the others.
