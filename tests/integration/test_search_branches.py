@@ -38,6 +38,8 @@ SELECT d.*, gen_random_uuid() AS fragment, gen_random_uuid() AS observation, gen
 FROM unnest(%(terms)s::text[], %(vectors)s::text[], %(ends)s::timestamptz[], %(subjects)s::uuid[])
      WITH ORDINALITY AS d (terms, vector, valid_to, subject, n)
 """
+# Those of one revision do not take the places of the next one's.
+NUMBER = "d.n + 450 * (%(revision)s::bigint %% 2)"
 COPIES = [
     "INSERT INTO evidence_fragments SELECT (jsonb_populate_record(f, jsonb_build_object('fragment_id', d.fragment,"
     " 'recorded_at', f.recorded_at + interval '1 second' * d.n))).*"
@@ -51,10 +53,10 @@ COPIES = [
     " FROM entities AS e, (SELECT DISTINCT subject FROM drafts) AS d WHERE e.team_id = %(team)s"
     " AND e.entity_id = %(subject)s ON CONFLICT DO NOTHING",
     "INSERT INTO observations SELECT (jsonb_populate_record(o, jsonb_build_object('observation_id', d.observation,"
-    " 'ordinal', d.n, 'proposal_id', d.n::text))).* FROM observations AS o, drafts AS d"
+    f" 'ordinal', {NUMBER}, 'proposal_id', ({NUMBER})::text))).* FROM observations AS o, drafts AS d"
     " WHERE o.team_id = %(team)s AND o.observation_id = %(observation)s",
     "INSERT INTO statements SELECT (jsonb_populate_record(s, jsonb_build_object('statement_id', d.observation,"
-    " 'sequence', s.sequence + d.n))).* FROM statements AS s, drafts AS d"
+    f" 'sequence', s.sequence + {NUMBER}))).* FROM statements AS s, drafts AS d"
     " WHERE s.team_id = %(team)s AND s.statement_id = %(observation)s",
     "INSERT INTO relationships SELECT (jsonb_populate_record(r, jsonb_build_object('relationship_id', d.relationship,"
     " 'subject_id', d.subject, 'slot_exclusive', false, 'version', 1, 'valid_to', d.valid_to,"
@@ -121,6 +123,7 @@ class Drafts:
             "subject": sample.subject_id,
             "space": SPACE,
             "at": sample.recorded_at,
+            "revision": sample.revision,
         }
         # That versions of rows have transitions is checked at commit, and nothing is committed here.
         for copy in COPIES:
@@ -230,6 +233,29 @@ def test_frequent_words_do_not_lead_in_a_large_team(sample: SampleTeam) -> None:
     assert find(sample, "lexical", words="often", limit=3) == [many[59], many[58], many[57]]
     sample.connection.execute(MAKE_LARGE.replace("SELECT true", "SELECT false"))
     assert find(sample, "lexical", words="often common usual telling", limit=1) == [many[57]]
+
+
+@pytest.mark.rule("R8.1")
+def test_what_is_recorded_later_changes_no_order_of_words_at_an_earlier_instant(sample: SampleTeam) -> None:
+    """Which words are frequent is a matter of what was known then."""
+    sample.connection.execute(MAKE_LARGE)
+    drafts = Drafts(sample)
+    for number in range(40):
+        drafts.add("rare" if number % 13 == 0 else "often common")
+    written = drafts.write()
+    known_at = sample.recorded_at + timedelta(seconds=50)
+    asked = "rare often common"
+    before = find(sample, "lexical", words=asked, limit=100, known_at=known_at)
+    assert before[:5] == [written[number] for number in (39, 26, 13, 0, 38)]
+    assert set(before) == set(written)
+    # Three times as often, the rare word is a frequent one, and two of those come before it.
+    sample.next_revision()
+    drafts.rows *= 2
+    *_, last, _ = drafts.write()
+    assert find(sample, "lexical", words=asked, limit=100, known_at=known_at) == before
+    assert find(sample, "lexical", words=asked, limit=10, known_at=known_at) == before[:10]
+    now = find(sample, "lexical", words=asked, limit=200)
+    assert (now[0], len(now)) == (last, 120)
 
 
 @pytest.mark.rule("R9.1")
