@@ -123,7 +123,7 @@ def test_ids_of_several_owners_are_apart() -> None:
 @pytest.mark.rule("R4.9")
 def test_a_witness_stays_before_the_end_of_what_it_bears_out() -> None:
     """Also where a switch of its supports computes it again, so that a view is what the next reader will load."""
-    statement = replace(said("gold ..1 May @30 Apr")[0], witness_at=day("30 Apr"))
+    statement = replace(said("gold..1 May @30 Apr")[0], witness_at=day("30 Apr"))
     support = replace(support_of(statement), occurred_at=day("10 May"))
     view = replace(SlotLedger(predicate()).view, statements=(statement,), supports=(support,))
     granted = SupportDecision(
