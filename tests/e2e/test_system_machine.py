@@ -21,7 +21,7 @@ NewTeam = Callable[..., Awaitable[Any]]
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 
-@pytest.mark.promise("Q6", "time.past-view", "time.both-axes")
+@pytest.mark.promise("Q2", "Q6", "time.past-view", "time.both-axes")
 async def test_the_system_does_what_the_model_says_under_random_commands(new_team: NewTeam) -> None:
     loop = asyncio.get_running_loop()
 
@@ -39,9 +39,12 @@ async def test_the_system_does_what_the_model_says_under_random_commands(new_tea
             )
         return team
 
+    twins: list[WireTwin] = []
+
     def twin() -> WireTwin:
         team = run(prepared())
-        return WireTwin(team.admin, team.profiles, run)
+        twins.append(WireTwin(team.admin, team.profiles, run))
+        return twins[-1]
 
     await asyncio.to_thread(
         run_state_machine_as_test,
@@ -53,6 +56,8 @@ async def test_the_system_does_what_the_model_says_under_random_commands(new_tea
             suppress_health_check=SLOW_IS_FINE,
         ),
     )
+    # Q2: what was answered about the past was answered again after everything that followed.
+    assert sum(one.seen for one in twins) >= examples(fast=3, full=500)
 
 
 async def _awaited(call: Awaitable[Any]) -> Any:

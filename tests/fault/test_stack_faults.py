@@ -4,10 +4,11 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sized
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import grpc
@@ -26,7 +27,7 @@ from corrigenda_core.ports.failpoints import Failpoint
 from corrigenda_core.rpc.client import Client, Endpoints
 from corrigenda_core.rpc.convert import timestamp_of
 from corrigenda_core.serving import new_ids, now
-from corrigenda_core.testing.effort import is_full_tier
+from corrigenda_core.testing.effort import examples, is_full_tier
 from corrigenda_core.testing.failpoints import LAUNCHER, VARIABLE
 from corrigenda_core.testing.postgres import ROLE_PASSWORD, PostgresCluster
 
@@ -177,6 +178,45 @@ async def test_a_killed_service_loses_and_doubles_nothing(
     assert ledger_verifies(ingest, team_id)
 
 
+@pytest.mark.skipif(not is_full_tier(), reason="so many kills take minutes")
+@pytest.mark.promise("kept.acknowledged", "Q8")
+@pytest.mark.rule("R5.1", "R8.1")
+async def test_q8_fifty_kills_in_a_row_lose_and_double_nothing(ingest: Stack, deploys_from: Request) -> None:
+    """Four writers and whatever they did not get an answer for, killed at another point of another commit each time."""
+    team_id, _, (writer,) = await team_of(ingest, deploys_from, 1)
+    points, kills = list(Failpoint), 50
+    acknowledged: dict[str, ingest_service_pb2.RememberResponse] = {}
+
+    async def write(client: Client, key: str) -> None:
+        with suppress(grpc.aio.AioRpcError):
+            acknowledged[key] = await client.ingest.Remember(request_of(key))
+
+    def request_of(key: str) -> ingest_service_pb2.RememberRequest:
+        return deploys_from(f"note {key}: production deploys from main", "main", key=key)
+
+    keys: list[str] = []
+    try:
+        for kill in range(kills):
+            armed = {VARIABLE: f"{points[kill % len(points)]}=kill@{1 + kill % 4}"}
+            await ingest.children["ingest"].stop()
+            await ingest.start_process("ingest", armed, through=LAUNCHER)
+            keys += [f"{kill}-{number}" for number in range(4)]
+            async with client_of(ingest, writer) as client:
+                await asyncio.gather(*(write(client, key) for key in keys if key not in acknowledged))
+            assert await end_of(ingest, "ingest") == -signal.SIGKILL
+    finally:
+        await ingest.children["ingest"].stop()
+        await ingest.start_process("ingest")
+    assert 0 < len(acknowledged) < len(keys)
+    async with client_of(ingest, writer) as client:
+        for key in keys:
+            again = await client.ingest.Remember(request_of(key))
+            assert again == acknowledged.setdefault(key, again)
+    assert len({answer.placement.ingest_id for answer in acknowledged.values()}) == len(keys)
+    assert count(ingest, "SELECT count(*) FROM ingests WHERE team_id = %s", team_id) == len(keys)
+    assert ledger_verifies(ingest, team_id)
+
+
 @pytest.mark.promise("kept.stream")
 @pytest.mark.rule("R5.1", "R8.1")
 @pytest.mark.parametrize("failpoint", list(Failpoint) if is_full_tier() else [Failpoint.AFTER_COMMIT_BEFORE_REPLY])
@@ -264,10 +304,14 @@ async def test_a_killed_reviewer_leaves_the_case_due_and_the_next_one_decides_it
         assert ledger_verifies(ingest, team_id)
 
 
+def is_longer_than(found: Sized, length: int) -> bool:
+    return len(found) > length
+
+
 @pytest.mark.promise("kept.acknowledged", "Q8")
 @pytest.mark.rule("R5.1")
 async def test_a_killed_database_loses_no_acknowledged_write(tmp_path: Path, deploys_from: Request) -> None:
-    writes = 24
+    writes, kills = examples(fast=24, full=12), examples(fast=1, full=20)
     with EmbeddedPostgres(tmp_path / "server") as server:
         cluster = PostgresCluster(server.url)
         cluster.make_template()
@@ -292,12 +336,14 @@ async def test_a_killed_database_loses_no_acknowledged_write(tmp_path: Path, dep
                 await until(answered, f"write {number} is acknowledged")
 
             async with client_of(stack, writer) as client:
-                for number in range(writes // 2):
-                    await write(client, number)
-                rest = [asyncio.create_task(write(client, number)) for number in range(writes // 2, writes)]
-                await until(lambda: len(acknowledged) > writes // 2, "the second half is under way")
-                os.kill(server.pid, signal.SIGKILL)
-                await asyncio.gather(*rest)
-            assert len(set(acknowledged)) == writes
-            assert count(stack, "SELECT count(*) FROM ingests WHERE team_id = %s", team_id) == writes
+                for first in range(0, writes * kills, writes):
+                    half = first + writes // 2
+                    for number in range(first, half):
+                        await write(client, number)
+                    rest = [asyncio.create_task(write(client, number)) for number in range(half, first + writes)]
+                    await until(partial(is_longer_than, acknowledged, half), "the second half is under way")
+                    os.kill(server.pid, signal.SIGKILL)
+                    await asyncio.gather(*rest)
+            assert len(set(acknowledged)) == writes * kills
+            assert count(stack, "SELECT count(*) FROM ingests WHERE team_id = %s", team_id) == writes * kills
             assert ledger_verifies(stack, team_id)

@@ -78,7 +78,9 @@ def test_positions_come_before_members_and_both_in_their_order() -> None:
     counts = [MEMBERS_SHOWN + 2, *[1] * (POSITIONS_SHOWN - 1), MEMBERS_SHOWN + 1, 0]
     found = further_records(case_with(counts))
     positions = [one.position_id for one in found if isinstance(one, CasePosition)]
-    members = [(one.position_id, one.member.row.relationship_id) for one in found if isinstance(one, FurtherMember)]
+    members = [
+        (one.position_id, one.member.shown.row.relationship_id) for one in found if isinstance(one, FurtherMember)
+    ]
     assert positions == [f"p{POSITIONS_SHOWN}", f"p{POSITIONS_SHOWN + 1}"]
     assert members == [
         ("p0", f"0/{MEMBERS_SHOWN}"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from corrigenda_core.domain.cases import CaseKind, CaseStatus, ConflictCase, SetKey
@@ -117,3 +118,16 @@ def test_ids_of_several_owners_are_apart() -> None:
     changes = plan_refold(ledger.view, lost, context, "support")
     assert len({t.transition_id for t in changes.transitions}) == 2
     assert {row.status for row in changes.relationships} == {"pending_evidence"}
+
+
+@pytest.mark.rule("R4.9")
+def test_a_witness_stays_before_the_end_of_what_it_bears_out() -> None:
+    """Also where a switch of its supports computes it again, so that a view is what the next reader will load."""
+    statement = replace(said("gold..1 May @30 Apr")[0], witness_at=day("30 Apr"))
+    support = replace(support_of(statement), occurred_at=day("10 May"))
+    view = replace(SlotLedger(predicate()).view, statements=(statement,), supports=(support,))
+    granted = SupportDecision(
+        support_id=support.support_id, kind=SupportDecisionKind.GRANT, authority=Authority.PRIMARY, reason="test"
+    )
+    (after,) = apply_changes(view, Changes(support_decisions=(granted,))).statements
+    assert after.witness_at == day("1 May") - timedelta(microseconds=1)

@@ -17,6 +17,7 @@ from corrigenda_core.domain.relationships import Relationship, Statement
 from corrigenda_core.domain.slots import SlotView
 from corrigenda_core.policy.own_items import OVERTAKEN
 from corrigenda_core.policy.tiers import is_carried
+from corrigenda_core.policy.validity import decide_witness_time
 
 _Value = TypeVar("_Value")
 
@@ -101,7 +102,8 @@ def _carried(
     if not own:
         return statement
     seen = [support.occurred_at for support in own if support.effective and support.occurred_at is not None]
-    return replace(statement, effective=is_carried(own), witness_at=max(seen, default=statement.recorded_at))
+    witness_at = decide_witness_time(seen, statement.recorded_at, statement.end)
+    return replace(statement, effective=is_carried(own), witness_at=witness_at)
 
 
 def _switched(supports: Iterable[Support], decisions: Iterable[SupportDecision]) -> list[Support]:

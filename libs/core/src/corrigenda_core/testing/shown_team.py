@@ -50,7 +50,7 @@ class ShownVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownRow:
-    """A relationship with all of its versions, and whether it is in force."""
+    """A relationship with its last versions, and whether it is in force."""
 
     row: Relationship
     versions: tuple[ShownVersion, ...]
@@ -207,7 +207,6 @@ def _basis_of(number: Any) -> TimeBasis | None:
 
 
 def _shown_row(entry: timeline_pb2.TimelineEntry) -> ShownRow:
-    assert not entry.versions_truncated, "a row has few versions"
     return ShownRow(
         row=row_of(entry.relationship.relationship),
         versions=tuple(

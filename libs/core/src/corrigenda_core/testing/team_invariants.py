@@ -8,7 +8,7 @@ from datetime import timedelta
 from itertools import combinations, pairwise
 from typing import TypeVar
 
-from corrigenda_core.domain.ids import RelationshipId
+from corrigenda_core.domain.ids import ProfileId, RelationshipId
 from corrigenda_core.domain.items import ItemKind, ItemStatus
 from corrigenda_core.domain.objects import Polarity
 from corrigenda_core.domain.relationships import Relationship, Status
@@ -36,7 +36,7 @@ def require_sound(model: MemoryTeam) -> None:
     for slot in model.slots():
         view = model.view(slot)
         _require_one_value_at_a_time(view)
-        _require_rows_of_the_fold(view)
+        _require_rows_of_the_fold(view, model)
         _require_supported(view)
         _require_every_dispute_to_be_a_case(view, model)
     _require_items_of_what_waits(model)
@@ -85,9 +85,15 @@ def _require_one_value_at_a_time(view: SlotView) -> None:
                 assert not is_excluding(first, second), f"two values at {at}: {first} and {second}"
 
 
-def _require_rows_of_the_fold(view: SlotView) -> None:
-    """The rows in force are what the owner's statements and decisions say, however they came about."""
+def _require_rows_of_the_fold(view: SlotView, model: MemoryTeam) -> None:
+    """The rows in force are what the owner's statements and decisions say, however they came about.
+
+    A resolved case ends the rows that lose, and no other one: what was held against them is tried again with the
+    owner's next change of the slot.
+    """
     for owner in {statement.owner_id for statement in view.statements}:
+        if _is_ended_by_a_case_last(view, model, owner):
+            continue
         own = [statement for statement in view.statements if statement.owner_id == owner]
         folded = fold_slot(view.predicate, own, view.decisions)
         rows = {row.relationship_id: row for row in view.rows}
@@ -112,6 +118,15 @@ def _require_rows_of_the_fold(view: SlotView) -> None:
             if row.owner_id == owner and row.status in _IN_FORCE and isinstance(row.validity, Interval)
         }
         assert living == set(said), "nothing else is in force"
+
+
+def _is_ended_by_a_case_last(view: SlotView, model: MemoryTeam, owner: ProfileId) -> bool:
+    own = {row.relationship_id for row in view.rows if row.owner_id == owner}
+    for revision in reversed(model.revisions):
+        changed = [one for one in revision.changes.transitions if one.relationship_id in own]
+        if revision.slot == view.slot and changed:
+            return any(one.conflict_id is not None for one in changed)
+    return False
 
 
 def _require_supported(view: SlotView) -> None:

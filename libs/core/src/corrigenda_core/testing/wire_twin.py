@@ -10,14 +10,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 
-import grpc
 from corrigenda.admin.v1 import admin_service_pb2
 from corrigenda.conflict.v1 import conflict_service_pb2
 from corrigenda.ingest.v1 import adoption_pb2, forgetting_pb2, ingest_service_pb2, placement_pb2, submission_pb2
-from corrigenda.recall.v1 import recall_service_pb2, result_pb2
-from corrigenda.type.v1 import relationship_pb2, time_pb2
+from corrigenda.recall.v1 import recall_service_pb2
+from corrigenda.type.v1 import relationship_pb2
 from google.protobuf.message import Message
 
 from corrigenda_core.domain.changes import Changes
@@ -28,12 +27,10 @@ from corrigenda_core.domain.objects import EntityObject, Slot
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.domain.resolutions import Resolution
 from corrigenda_core.domain.time import Instant
-from corrigenda_core.domain.views import KnownAt, KnownAtRevision, TemporalSelector
-from corrigenda_core.policy.visibility import decide_version_in_view, decide_view
+from corrigenda_core.domain.views import TemporalSelector
 from corrigenda_core.rpc.client import Client
-from corrigenda_core.rpc.convert import instant_of, timestamp_of, validity_of
+from corrigenda_core.rpc.convert import instant_of, timestamp_of
 from corrigenda_core.rpc.enums import OUTCOME
-from corrigenda_core.rpc.status import refusal_of
 from corrigenda_core.testing.memory_store import profile
 from corrigenda_core.testing.memory_team import MemoryTeam, Said
 from corrigenda_core.testing.memory_twin import said_of
@@ -45,17 +42,13 @@ from corrigenda_core.testing.shown_team import (
     expected_item,
     expected_versions,
     read_team,
-    row_of,
 )
 from corrigenda_core.testing.team_twin import BEGAN, PREDICATES, PROFILES, Utterance
-from corrigenda_core.testing.wire_utterances import action_of, known_of, new_key, request_of
+from corrigenda_core.testing.wire_past import POLL_SECONDS, WAIT_SECONDS, WirePast, answered, require_equal
+from corrigenda_core.testing.wire_utterances import action_of, new_key, request_of
 
-_Answer = TypeVar("_Answer")
-_WAIT_SECONDS = 60.0
-_POLL_SECONDS = 0.02
 # Commits are microseconds apart while the clock stands still; a night or a deadline is never that near.
 _SOON = timedelta(seconds=1)
-_QUERY = "production staging deploys from owned by hosted on uses main release trunk"
 
 
 class WireTwin:
@@ -80,7 +73,7 @@ class WireTwin:
         self._subjects: dict[str, None] = {}
         self._driven = BEGAN
         self._looked_at: dict[str, Instant] = {}
-        self._revisions: dict[int, int] = {}
+        self._past = WirePast(self.model, profiles["C"])
         self._last: tuple[Callable[[Any], Awaitable[Any]], Message, Message] | None = None
         run(self._learn_profiles())
 
@@ -169,14 +162,19 @@ class WireTwin:
             call, request, answer = self._last
 
             async def repeat() -> Message | Refusal:
-                return await _answered(call(request))
+                return await answered(call(request))
 
             assert self._run(repeat()) == answer, f"another answer to the same key: {request}"
 
     def look_back(self, subject: str, selector: TemporalSelector) -> None:
         """See `Twin`."""
         if subject in self._ids:
-            self._run(self._look_back(self._ids[subject], selector))
+            self._run(self._past.look_back(self._ids[subject], selector))
+
+    @property
+    def seen(self) -> int:
+        """How many answers about the past are asked for again at the end."""
+        return self._past.seen
 
     def name_of(self, named: str) -> str:
         """See `Twin`."""
@@ -193,8 +191,8 @@ class WireTwin:
         before = None
         if foreseen:
             asked = ingest_service_pb2.PreflightRememberRequest(evidence=request.evidence, proposal=request.proposal)
-            before = await _answered(client.ingest.PreflightRemember(asked))
-        answer = await _answered(client.ingest.Remember(request))
+            before = await answered(client.ingest.PreflightRemember(asked))
+        answer = await answered(client.ingest.Remember(request))
         if isinstance(answer, Refusal):
             assert before is None or isinstance(before, Refusal), f"not foreseen: {answer}"
             said = self._said(who, what, "refused")
@@ -225,7 +223,7 @@ class WireTwin:
         request.resolution_context.CopyFrom(
             submission_pb2.ResolutionContext(item_id=item.item_id, expected_version=item.version)
         )
-        answer = await _answered(client.ingest.Remember(request))
+        answer = await answered(client.ingest.Remember(request))
         if isinstance(answer, Refusal):
             said = self._said(who, what, "refused")
             self._refuse(answer, lambda: self.model.merge_text(item.item_id, said, item.version, FragmentId("refused")))
@@ -250,7 +248,7 @@ class WireTwin:
             relationship_id=row.relationship_id,
             passages=[submission_pb2.Citation(quote=self.model.texts[fragment_id].content)],
         )
-        answer = await _answered(client.ingest.AdoptEvidence(request))
+        answer = await answered(client.ingest.AdoptEvidence(request))
         if isinstance(answer, Refusal):
             self._refuse(answer, lambda: self.model.adopt(owner_id, row.relationship_id, fragment_id))
             return
@@ -299,7 +297,7 @@ class WireTwin:
         """Takes a decision, and lets the model take it at the same time under the same name."""
 
         async def decide() -> None:
-            answer = await _answered(call(request))
+            answer = await answered(call(request))
             if isinstance(answer, Refusal):
                 self._refuse(answer, command)
                 return
@@ -337,7 +335,7 @@ class WireTwin:
         self.model.as_committed = as_committed
         command()
         if revision is not None and self.model.revisions:
-            self._revisions[self.model.revisions[-1].moment.revision] = revision
+            self._past.revisions[self.model.revisions[-1].moment.revision] = revision
         looked = {i: at for i, at in shown.looked_at.items() if self._looked_at.get(i) != at}
         for conflict_id, looked_at in sorted(looked.items(), key=lambda one: one[1]):
             case = self.model.cases()[ConflictId(conflict_id)][-1].row
@@ -364,13 +362,13 @@ class WireTwin:
         request = conflict_service_pb2.ListConflictsRequest(
             entry_kinds=[conflict_service_pb2.CONFLICT_ENTRY_KIND_TEAM_CASE], page_size=200
         )
-        async with asyncio.timeout(_WAIT_SECONDS):
+        async with asyncio.timeout(WAIT_SECONDS):
             while True:
                 answer = await self._admin.conflict.ListConflicts(request)
                 cases = [entry.team_case for entry in answer.entries]
                 if all(instant_of(case.next_review_at) > self._driven + _SOON for case in cases):
                     return
-                await asyncio.sleep(_POLL_SECONDS)
+                await asyncio.sleep(POLL_SECONDS)
 
     async def _shown(self) -> ShownTeam:
         clients = {self._ids[name]: client for name, client in self._clients.items()}
@@ -384,61 +382,15 @@ class WireTwin:
 
     def _compare(self, shown: ShownTeam) -> None:
         model = self.model
-        _require_equal(
+        require_equal(
             {i: one.row for i, one in shown.rows.items()}, {i: bare(v[-1].row) for i, v in model.versions().items()}
         )
-        _require_equal(
+        require_equal(
             {i: one.versions for i, one in shown.rows.items()},
-            {i: expected_versions(versions) for i, versions in model.versions().items()},
+            {i: expected_versions(v)[-len(shown.rows[i].versions) :] for i, v in model.versions().items()},
         )
-        _require_equal(shown.cases, {i: expected_case(versions[-1].row) for i, versions in model.cases().items()})
-        _require_equal(shown.items, {i: expected_item(item) for i, item in model.items().items()})
-
-    async def _look_back(self, subject_id: str, selector: TemporalSelector) -> None:
-        """What was in force, what was disputed and what is found, as it was known then."""
-        model, temporal = self.model, self._temporal(selector)
-        view = decide_view(selector, now=model.now, moments=list(dict.fromkeys(one.moment for one in model.revisions)))
-        known = {
-            row_id: row
-            for row_id, versions in model.versions().items()
-            if (row := decide_version_in_view(versions, view)) is not None and row.slot.subject_id == subject_id
-        }
-        picture = model.picture(selector)
-        edges = {
-            edge.relationship.relationship_id: edge.validity
-            for edge in picture.edges
-            if edge.relationship.slot.subject_id == subject_id
-        }
-        reader = self._clients["C"]
-        request = recall_service_pb2.TimelineRequest(entity_id=subject_id, temporal=temporal, page_size=200)
-        told = await _answered(reader.recall.Timeline(request))
-        if isinstance(told, Refusal):
-            assert not known, told
-            return
-        rows = {one.relationship.relationship.relationship_id: one.relationship for one in told.entries}
-        _require_equal({i: row_of(one.relationship) for i, one in rows.items()}, {i: bare(r) for i, r in known.items()})
-        counted = {i: validity_of(one.counted_validity) for i, one in rows.items() if one.in_force}
-        _require_equal(counted, dict(edges))
-        asked = conflict_service_pb2.GetCompetingFactsRequest(
-            entity_id=subject_id, valid_at=temporal.valid_at, page_size=200, **known_of(temporal)
-        )
-        competing = await reader.conflict.GetCompetingFacts(asked)
-        disputed = {facts.conflict_id for slot in competing.slots for facts in slot.facts} - {""}
-        live = {case.conflict_id for case in picture.live_cases if case.set_key.subject_id == subject_id}
-        assert disputed == live, f"{disputed} is not {live} at {selector}"
-        await self._recall(temporal, {edge.relationship.relationship_id for edge in picture.edges})
-
-    async def _recall(self, temporal: time_pb2.TemporalSelector, in_force: set[Any]) -> None:
-        request = recall_service_pb2.RecallRequest(query=_QUERY, temporal=temporal, limit=50)
-        async with asyncio.timeout(_WAIT_SECONDS):
-            while True:
-                answer = await self._clients["C"].recall.Recall(request)
-                if result_pb2.DEGRADATION_SEARCH_BEHIND not in answer.degraded:
-                    break
-                await asyncio.sleep(_POLL_SECONDS)
-        found = {path.relationship.relationship_id for one in answer.results for path in one.paths}
-        if not answer.results_truncated:
-            assert found == in_force, f"{found} is recalled, and {in_force} is in force at {temporal}"
+        require_equal(shown.cases, {i: expected_case(versions[-1].row) for i, versions in model.cases().items()})
+        require_equal(shown.items, {i: expected_item(item) for i, item in model.items().items()})
 
     async def _close(self) -> None:
         request = recall_service_pb2.ListChangesRequest()
@@ -447,6 +399,7 @@ class WireTwin:
         times = [instant_of(one.recorded_at) for one in changes]
         assert times == sorted(set(times)), "time goes with them"
         self._compare(await self._shown())
+        await self._past.see_again()
         for client in (self._admin, *self._clients.values()):
             await client.close()
 
@@ -480,21 +433,6 @@ class WireTwin:
             object=EntityObject(entity_id=EntityId(self._ids.get(what.value, what.value))),
         )
 
-    def _temporal(self, selector: TemporalSelector) -> time_pb2.TemporalSelector:
-        """The selector by the numbers of the system, which counts revisions that the model does not have."""
-        temporal = time_pb2.TemporalSelector()
-        if selector.valid_at is not None:
-            temporal.valid_at.CopyFrom(timestamp_of(selector.valid_at))
-        if isinstance(selector.known, KnownAt):
-            temporal.known_at.CopyFrom(timestamp_of(selector.known.at))
-        elif isinstance(selector.known, KnownAtRevision):
-            moment = next(o.moment for o in self.model.revisions if o.moment.revision == selector.known.revision)
-            if moment.revision in self._revisions:
-                temporal.revision = self._revisions[moment.revision]
-            else:
-                temporal.known_at.CopyFrom(timestamp_of(moment.at))
-        return temporal
-
     async def _time_of(self, revision: int) -> Instant:
         request = recall_service_pb2.ListChangesRequest(after_revision=revision - 1)
         async for answer in self._admin.recall.ListChanges(request):
@@ -506,21 +444,3 @@ class WireTwin:
 
 def _outcome(placed: placement_pb2.RelationshipPlacement) -> tuple[object, ...]:
     return placed.outcome, placed.rule, placed.reason, placed.conflict.effect, placed.verdict
-
-
-async def _answered(call: Awaitable[_Answer]) -> _Answer | Refusal:
-    """The answer, or why there is none."""
-    try:
-        return await call
-    except grpc.aio.AioRpcError as error:
-        refusal = refusal_of(error)
-        if refusal is None:
-            raise
-        return refusal
-
-
-def _require_equal(shown: Mapping[str, object], expected: Mapping[Any, object]) -> None:
-    """What is shown is what the model says; only what differs is told."""
-    differing = [i for i in {*shown, *expected} if shown.get(i) != expected.get(i)]
-    told = "\n".join(f"{i}\n  shown    {shown.get(i)}\n  expected {expected.get(i)}" for i in differing)
-    assert not differing, f"the system shows something else than the model says:\n{told}"
