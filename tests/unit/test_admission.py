@@ -134,6 +134,36 @@ async def test_who_comes_too_late_to_be_answered_in_time_takes_no_place_from_oth
     assert refused.value.reason is Reason.OVERLOADED
 
 
+async def test_a_call_that_was_given_up_early_says_nothing_about_how_long_the_work_takes() -> None:
+    clock = [0.0]
+    admission = Admission(AdmissionBounds(), monotonic_seconds=lambda: clock[0])
+    await rounds(admission, clock, 20, took=1.0, of=10.0)
+    for _ in range(100):
+        with pytest.raises(asyncio.CancelledError):
+            async with admission.call(10.0):
+                raise asyncio.CancelledError
+    async with AsyncExitStack() as working:
+        for _ in range(admission.places - 1):
+            await working.enter_async_context(admission.call(10.0))
+        with pytest.raises(Refusal):
+            async with admission.call(0.5):
+                pytest.fail("was admitted")
+
+
+async def test_a_quick_kind_of_call_is_not_refused_for_how_long_another_kind_takes() -> None:
+    clock = [0.0]
+    admission = Admission(AdmissionBounds(), monotonic_seconds=lambda: clock[0])
+    await rounds(admission, clock, 20, took=8.0, of=30.0)
+    async with AsyncExitStack() as working:
+        for _ in range(admission.places - 1):
+            await working.enter_async_context(admission.call(30.0))
+        async with admission.call(0.5, kind="quick"):
+            pass
+        with pytest.raises(Refusal):
+            async with admission.call(0.5):
+                pytest.fail("was admitted")
+
+
 async def test_a_slow_call_alone_says_nothing_about_how_many_there_may_be() -> None:
     clock = [0.0]
     admission = Admission(AdmissionBounds(), monotonic_seconds=lambda: clock[0])

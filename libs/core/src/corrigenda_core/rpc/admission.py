@@ -64,6 +64,7 @@ class Admission:
         self._streaming = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._work_seconds = _FIRST_GUESS_SECONDS
+        self._kinds: dict[str, float] = {}
         self._places = float(min(_FIRST_PLACES, bounds.calls_at_once))
         self._shrunk_at = -math.inf
 
@@ -93,33 +94,42 @@ class Admission:
             self._streaming -= 1
 
     @asynccontextmanager
-    async def call(self, remaining_seconds: float) -> AsyncIterator[None]:
+    async def call(self, remaining_seconds: float, *, kind: str = "") -> AsyncIterator[None]:
         """A place to work, at once or after a wait that leaves time for the work.
 
         Args:
             remaining_seconds: how long the caller will wait for the answer.
+            kind: what is called: calls of one kind take about as long as each other.
 
         Raises:
             Refusal: OVERLOADED, with the time after which a place is likely.
         """
         left_seconds = remaining_seconds
-        if self._is_crowded and _PLANNED_SHARE * remaining_seconds < self._work_seconds:
+        expected_seconds = self._kinds.get(kind, 0.0)
+        if self._is_crowded and _PLANNED_SHARE * remaining_seconds < expected_seconds:
             # It came too late to be of use: what it would take belongs to those who can still be in time.
-            raise self._overloaded(self._work_seconds)
+            raise self._overloaded(expected_seconds)
         if self._working >= self.places:
             arrived = self._monotonic_seconds()
             await self._queue(
-                min(_WAITING_SHARE * remaining_seconds, _PLANNED_SHARE * remaining_seconds - self._work_seconds)
+                min(_WAITING_SHARE * remaining_seconds, _PLANNED_SHARE * remaining_seconds - expected_seconds)
             )
             left_seconds -= self._monotonic_seconds() - arrived
         else:
             self._working += 1
         began, is_crowded = self._monotonic_seconds(), self._is_crowded
+        is_given_up = False
         try:
             yield
+        except asyncio.CancelledError:
+            is_given_up = True
+            raise
         finally:
             took_seconds = self._monotonic_seconds() - began
-            self._work_seconds += (took_seconds - self._work_seconds) / _AVERAGED_OVER_CALLS
+            if not is_given_up or took_seconds > self._kinds.get(kind, 0.0):
+                # How long the work takes, a call that was given up earlier does not know.
+                self._work_seconds = _averaged(self._work_seconds, took_seconds)
+                self._kinds[kind] = _averaged(self._kinds.get(kind, took_seconds), took_seconds)
             if is_crowded or self._is_crowded:
                 self._learn(took_seconds, left_seconds)
             self._pass_on()
@@ -177,3 +187,8 @@ class Admission:
             # Those who are refused together shall not come back together.
             retry_after_seconds=seconds * random.uniform(1.0, 1.5),
         )
+
+
+def _averaged(average_seconds: float, seconds: float) -> float:
+    """A moving average with one more value."""
+    return average_seconds + (seconds - average_seconds) / _AVERAGED_OVER_CALLS

@@ -196,7 +196,9 @@ class CallGate(grpc.aio.ServerInterceptor):
         """The answer, or ``None`` once every message of a stream is written."""
         limit_seconds = _limit_seconds(target, context.time_remaining())
         deadline = asyncio.get_running_loop().time() + limit_seconds
-        place = self._admission.stream() if target.streams else self._admission.call(limit_seconds)
+        place = (
+            self._admission.stream() if target.streams else self._admission.call(limit_seconds, kind=call.method.path)
+        )
         try:
             async with place, asyncio.timeout_at(None if math.isinf(deadline) else deadline) as timeout:
                 call.caller = await self._admit(call)
