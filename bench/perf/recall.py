@@ -243,6 +243,12 @@ async def figures_at(team: LargeTeam, options: argparse.Namespace) -> dict[str, 
     }
 
 
+def _cpu_milliseconds(row: dict[str, Any]) -> float:
+    """What one answer costs service and database together."""
+    figures: dict[str, float] = row["telling"]
+    return figures["service_cpu_milliseconds"] + figures["database_cpu_milliseconds"]
+
+
 async def measured(options: argparse.Namespace, folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
     stack = Stack(directory=folder, free_ports=True, without=["conflict", "reviewer", "gateway"])
     embedder = minilm_embedder(threads=2, idle_seconds=None)
@@ -269,6 +275,7 @@ async def measured(options: argparse.Namespace, folder: Path, say: Callable[[str
         "embedded_p50_more_milliseconds": last["embedded_p50_more_milliseconds"],
         "embedded_per_second": last["embedded_per_second"],
         "growth_p50": round(last["telling"]["recall"]["p50"] / rows[0]["telling"]["recall"]["p50"], 2),
+        "growth_cpu": round(_cpu_milliseconds(last) / _cpu_milliseconds(rows[0]), 2),
         "targets": TARGETS,
         "machine": machine_facts(),
     }

@@ -352,7 +352,7 @@ async def test_agents(read: Read, told: Told) -> None:
     key_of: Any = lambda _: told.team.keys["ada"]  # noqa: E731 - the only thing that a server asks of a request
     server = MemoryServer(tools=agent_tools(), calls=page.calls, key_of=key_of)
     params = mcp_types.CallToolRequestParams(name="remember", arguments=said)
-    result = await server.call_tool(SimpleNamespace(), params)
+    result = await server.call_tool(SimpleNamespace(request=None), params)
     example = page.take("json")
     assert not example.missing_from(result.structured_content)
     page.done()

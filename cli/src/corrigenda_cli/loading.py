@@ -39,16 +39,17 @@ async def load_file(options: argparse.Namespace, client: Client, path: str, read
 
     prefix = key_prefix_of(path, options.key_prefix)
     stream = opened(path)
-    with stream, progress(options, stream) as advanced:
-        lines = lines_of(stream, prefix=prefix, first=options.from_line, reading=reading)
-        load = BulkLoad(
-            client, lines, told=lambda _, answer: print_json(answer) if options.json else None, advanced=advanced
-        )
-        finished = False
-        try:
+    load, finished = None, False
+    try:
+        with stream, progress(options, stream) as advanced:
+            lines = lines_of(stream, prefix=prefix, first=options.from_line, reading=reading)
+            load = BulkLoad(
+                client, lines, told=lambda _, answer: print_json(answer) if options.json else None, advanced=advanced
+            )
             await load.run()
             finished = True
-        finally:
+    finally:
+        if load is not None:
             # A load that is cut off tells how far it came. The results are the answer for programs; what people read
             # about them must not stand between.
             target = console(options, sys.stderr if options.json else sys.stdout)

@@ -26,6 +26,8 @@ from corrigenda_gateway.server import bearer_of
 
 PATH = "/mcp"
 CERTIFICATE_LOOK_SECONDS = 1.0
+# Longer than an agent thinks between two calls: one that is busy would write on a connection that was closed meanwhile.
+KEEP_ALIVE_SECONDS = 75
 
 _log = structlog.get_logger("corrigenda.gateway")
 
@@ -91,6 +93,7 @@ async def serve_http(app: Starlette, settings: GatewaySettings, *, ready_facts: 
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=int(settings.drain_seconds),
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
             ssl_context_factory=None if context is None else lambda _config, _default: context,
         )
         server = _Server(config)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from corrigenda.recall.v1 import recall_service_pb2, recall_service_pb2_grpc
 from corrigenda_core.persistence.space_store import SpaceStore
 from corrigenda_core.ports.providers import Embedder, ProviderFailed
+from corrigenda_core.providers.embedder_counted import CountedEmbedder
+from corrigenda_core.providers.metrics import ProviderMetrics
 from corrigenda_core.providers.selection import make_embedder
 from corrigenda_core.rpc.server import ServiceBinding
 from corrigenda_core.serving import Foundation, open_foundation, page_tokens, serve
@@ -53,9 +55,10 @@ def embedders(foundation: Foundation, settings: RecallSettings) -> Embedders:
     """What the settings name."""
     sample = SpaceStore(database=foundation.database, reader=foundation.reader).sample
     previous = settings.previous_embedder_spec
+    observe = ProviderMetrics(foundation.registry).of("embedder")
     return Embedders(
-        current=make_embedder(settings, sample=sample),
-        previous=None if previous is None else make_embedder(settings, previous, sample),
+        current=CountedEmbedder(make_embedder(settings, sample=sample), observe),
+        previous=None if previous is None else CountedEmbedder(make_embedder(settings, previous, sample), observe),
     )
 
 

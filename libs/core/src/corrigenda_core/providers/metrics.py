@@ -30,7 +30,7 @@ class ProviderMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self._calls = Counter(
             "corrigenda_provider_calls",
-            "Calls of verifier, extractor and judge: usable answers, refused ones, failures, and none in time.",
+            "Calls of providers: usable answers, refused ones, failures, and none in time.",
             ["provider", "worth"],
             registry=registry,
         )

@@ -8,6 +8,8 @@ import time
 from corrigenda_core.persistence.document_store import DocumentStore
 from corrigenda_core.persistence.space_store import SpaceStore
 from corrigenda_core.process import announce_ready, stop_event
+from corrigenda_core.providers.embedder_counted import CountedEmbedder
+from corrigenda_core.providers.metrics import ProviderMetrics
 from corrigenda_core.providers.selection import make_embedder
 from corrigenda_core.serving import Foundation, open_foundation
 
@@ -43,7 +45,8 @@ async def run_worker(settings: IndexerSettings) -> None:
     """Indexes until the process is told to stop."""
     async with open_foundation(settings, "indexer") as foundation:
         spaces = SpaceStore(database=foundation.database, reader=foundation.reader)
-        embedder = make_embedder(settings, sample=spaces.sample)
+        observe = ProviderMetrics(foundation.registry).of("embedder")
+        embedder = CountedEmbedder(make_embedder(settings, sample=spaces.sample), observe)
         try:
             metrics = IndexMetrics(foundation.registry)
             documents = DocumentEmbedder(embedder, metrics)
