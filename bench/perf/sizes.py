@@ -1,7 +1,7 @@
 """How many bytes a statement takes in the database, table by table: what the sums of docs/SCALE.md are made from.
 
 A team of copies of one real submission (one text of three sentences, one statement, one search document), written with
-every constraint and index in force; then the sizes of heap, indexes and out-of-line texts over the number of statements.
+every constraint and index in force; then the sizes of heap, indexes and out-of-line texts over how many there are.
 """
 
 from __future__ import annotations
