@@ -4,7 +4,7 @@ import asyncio
 import json
 import uuid
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,7 @@ FREEZES = examples(fast=3, full=50)
 DRAINS = examples(fast=1, full=20)
 DEADLINE_SECONDS = 0.6
 LATE_SECONDS = 0.2
+HELD_SECONDS = 3.0
 WAIT_SECONDS = 60.0
 
 
@@ -45,6 +46,15 @@ class Behind:
         """How long the calls of a request id took, in seconds, as the service itself has logged."""
         lines = [json.loads(line) for line in self.log.read_text().splitlines() if '"rpc"' in line]
         return [line["duration_ms"] / 1000 for line in lines if line.get("request_id") == request_id]
+
+    async def told(self, request_id: str, number: int, *, seconds: float) -> list[float]:
+        """The same, once the service has told of so many calls; a ``TimeoutError`` if it does not in time."""
+        async with asyncio.timeout(seconds):
+            while True:
+                took = self.calls(request_id)
+                if len(took) == number:
+                    return took
+                await asyncio.sleep(0.02)
 
 
 @asynccontextmanager
@@ -100,15 +110,13 @@ async def test_no_answer_is_later_than_its_deadline_while_the_database_is_frozen
                     ended(admin.admin.GetTeam(admin_service_pb2.GetTeamRequest(), **met)),
                 )
             assert set(codes) <= {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE}
+            # It stays frozen until the service has answered: whoever waits for the database is answered by the thaw.
+            with suppress(TimeoutError):
+                await service.told(frozen, len(codes), seconds=HELD_SECONDS)
             service.proxy.thaw()
             # Once it flows again the service answers as ever: nothing of its pool is lost.
             await admin.admin.GetTeam(admin_service_pb2.GetTeamRequest(), timeout=WAIT_SECONDS)
-            async with asyncio.timeout(WAIT_SECONDS):
-                while True:
-                    took = service.calls(frozen)
-                    if len(took) == len(codes):
-                        break
-                    await asyncio.sleep(0.02)
+            took = await service.told(frozen, len(codes), seconds=WAIT_SECONDS)
             late += [one for one in took if one > DEADLINE_SECONDS + LATE_SECONDS]
     # A busy machine may be late by itself, now and then; who waits for the database is late every time.
     assert len(late) <= max(2, FREEZES * len(codes) // 10), f"later than the deadline + 200 ms: {late}"
