@@ -31,6 +31,7 @@ ACROSS_TEAMS = {
     ("corrigenda_search", "case_members"),
     ("corrigenda_search", "case_members_history"),
     ("corrigenda_search", "conflict_cases_history"),
+    ("corrigenda_search", "entity_names"),
     ("corrigenda_search", "relationships_history"),
     ("corrigenda_search", "search_documents"),
     ("corrigenda_search", "support_decisions"),
