@@ -238,6 +238,8 @@ async def test_who_watches_is_told_and_leaves_by_ctrl_c(stack: Stack, new_team: 
         env={**os.environ, **addresses, "CORRIGENDA_KEY": team.keys["A"]},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
+        # A shell that starts the tests in the background has them ignore Ctrl-C, and their children with them.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert watching.stdout is not None
     placed = await team["B"].ingest.Remember(deploys_from("production deploys from release", "release"))
