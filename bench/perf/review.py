@@ -182,7 +182,7 @@ def grow(team: Team, relationships: int) -> None:
         have = team.count("SELECT count(*) FROM relationships WHERE team_id = %s")
         copies = max(0, -(-(relationships - have) // seeds))
         for table in GROWING:
-            copy_rows(connection, table, team.team_id, copies)
+            copy_rows(connection, table, team.team_id, copies, salt=f"grown to {relationships}")
         connection.execute("DROP TABLE seed")
         connection.execute("SET session_replication_role = origin")
         connection.execute("VACUUM (ANALYZE)")
@@ -198,23 +198,25 @@ ONLY = {
 }
 
 
-def copy_rows(connection: psycopg.Connection[tuple[object, ...]], table: str, team_id: str, copies: int) -> None:
+def copy_rows(
+    connection: psycopg.Connection[tuple[object, ...]], table: str, team_id: str, copies: int, *, salt: str
+) -> None:
     columns = connection.execute(
         "SELECT column_name, data_type, udt_name FROM information_schema.columns WHERE table_name = %s "
         "ORDER BY ordinal_position",
         [table],
     ).fetchall()
-    selected, salt = [], sql.Literal(f"copies of {copies}")
+    selected = []
     for name, kind, inner in columns:
         column = sql.Identifier(str(name))
         if kind == "uuid" and name not in KEPT_IDS:
-            selected.append(sql.SQL("md5(s.{}::text || {} || n)::uuid").format(column, salt))
+            selected.append(sql.SQL("md5(s.{}::text || {} || n)::uuid").format(column, sql.Literal(salt)))
         elif inner == "_uuid":
             selected.append(
                 sql.SQL(
                     "CASE WHEN s.{1} IS NOT NULL "
                     "THEN ARRAY(SELECT md5(x::text || {0} || n)::uuid FROM unnest(s.{1}) AS x) END"
-                ).format(salt, column)
+                ).format(sql.Literal(salt), column)
             )
         else:
             selected.append(sql.SQL("s.{}").format(column))
