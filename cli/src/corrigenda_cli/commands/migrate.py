@@ -6,10 +6,9 @@ import argparse
 import os
 import sys
 
+from corrigenda_cli.database_source import URL_VARIABLE
 from corrigenda_cli.exit_statuses import ExitStatus
 from corrigenda_cli.help_text import add_command
-
-URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import sys
-import uuid
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corrigenda_cli.database_source import NoDatabase, add_database_options, database_url, id_argument
 from corrigenda_cli.exit_statuses import ExitStatus
 from corrigenda_cli.help_text import add_command
 
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from corrigenda_core.persistence.space_store import SpaceStore
     from corrigenda_core.ports.providers import Embedder
 
-URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 ROLE = "corrigenda_indexer"
 TEAMS_PER_LOOK = 1000
 
@@ -40,20 +37,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         ],
     )
     parser.add_argument(
-        "--team", action="append", type=_team_id, metavar="ID", help="one team, repeatable (default: all)"
+        "--team", action="append", type=id_argument, metavar="ID", help="one team, repeatable (default: all)"
     )
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
-    parser.add_argument(
-        "--directory",
-        type=Path,
-        metavar="DIR",
-        help="the directory of a stack that `corrigenda up` runs on this machine, instead of a URL",
-    )
-    parser.add_argument(
-        "--database-url",
-        default=os.environ.get(URL_VARIABLE, ""),
-        help=f"URL of the role {ROLE} (default: {URL_VARIABLE})",
-    )
+    add_database_options(parser, ROLE)
     parser.set_defaults(run=run)
 
 
@@ -62,16 +49,10 @@ def run(options: argparse.Namespace) -> int:
     from corrigenda_core.config import EmbedderSettings
     from pydantic import ValidationError
 
-    from corrigenda_cli.stack import kept_role_url
-
-    url = options.database_url
-    if options.directory is not None:
-        try:
-            url = kept_role_url(options.directory, ROLE)
-        except FileNotFoundError:
-            return _cannot(f"no stack has run in {options.directory}")
-    if not url:
-        return _cannot(f"set {URL_VARIABLE} or give --directory or --database-url, the URL of the role {ROLE}")
+    try:
+        url = database_url(options, ROLE)
+    except NoDatabase as problem:
+        return _cannot(str(problem))
     try:
         settings = EmbedderSettings()
         if settings.embedder.value == "openai":
@@ -138,13 +119,6 @@ async def _respaced(options: argparse.Namespace, store: SpaceStore, embedder: Em
             print("the embedder does not answer", file=sys.stderr)
             break
     return done
-
-
-def _team_id(text: str) -> str:
-    try:
-        return str(uuid.UUID(text))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no team id") from None
 
 
 def _cannot(reason: str) -> int:

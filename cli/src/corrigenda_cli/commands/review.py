@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-import uuid
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corrigenda_cli.database_source import NoDatabase, add_database_options, database_url, id_argument
 from corrigenda_cli.exit_statuses import ExitStatus
 from corrigenda_cli.help_text import add_command
 from corrigenda_cli.reviewing import add_reviewing_parsers
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from corrigenda_core.persistence.evaluation_reading import LiveCase, StoredEvaluation
     from corrigenda_core.policy.case_preview import PreviewedChange
 
-URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 ROLE = "corrigenda_auditor"
 DIFFERENCES_SHOWN = 20
 _TEAM = "0192f0c4-6f6e-7c52-8f06-f852339d0772"
@@ -78,19 +75,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--team", type=_team_id, metavar="ID", required=True, help="the team")
+    parser.add_argument("--team", type=id_argument, metavar="ID", required=True, help="the team")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
-    parser.add_argument(
-        "--directory",
-        type=Path,
-        metavar="DIR",
-        help="the directory of a stack that `corrigenda up` runs on this machine, instead of a URL",
-    )
-    parser.add_argument(
-        "--database-url",
-        default=os.environ.get(URL_VARIABLE, ""),
-        help=f"URL of the role {ROLE} (default: {URL_VARIABLE})",
-    )
+    add_database_options(parser, ROLE)
 
 
 def run_replay(options: argparse.Namespace) -> int:
@@ -202,16 +189,10 @@ def _in_snapshot(options: argparse.Namespace, work: Callable[[psycopg.Connection
     """Does the work in one snapshot of a role that sees every team."""
     import psycopg
 
-    from corrigenda_cli.stack import kept_role_url
-
-    url = options.database_url
-    if options.directory is not None:
-        try:
-            url = kept_role_url(options.directory, ROLE)
-        except FileNotFoundError:
-            return _cannot_tell(f"no stack has run in {options.directory}")
-    if not url:
-        return _cannot_tell(f"set {URL_VARIABLE} or give --directory or --database-url, the URL of the role {ROLE}")
+    try:
+        url = database_url(options, ROLE)
+    except NoDatabase as problem:
+        return _cannot_tell(str(problem))
     try:
         with psycopg.connect(url) as connection:
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -224,13 +205,6 @@ def _in_snapshot(options: argparse.Namespace, work: Callable[[psycopg.Connection
             return work(connection)
     except psycopg.Error as problem:
         return _cannot_tell(str(problem).strip())
-
-
-def _team_id(text: str) -> str:
-    try:
-        return str(uuid.UUID(text))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no team id") from None
 
 
 def _instant(text: str) -> datetime:

@@ -8,11 +8,11 @@ import os
 import sys
 from datetime import datetime
 
+from corrigenda_cli.database_source import URL_VARIABLE
 from corrigenda_cli.exit_statuses import ExitStatus
 from corrigenda_cli.help_text import add_command
 from corrigenda_cli.keeping_team import add_team_parsers
 
-URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 PEPPER_VARIABLE = "CORRIGENDA_KEY_PEPPER"
 
 

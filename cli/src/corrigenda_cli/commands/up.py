@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corrigenda_cli.database_source import URL_VARIABLE
 from corrigenda_cli.exit_statuses import ExitStatus
 from corrigenda_cli.help_text import add_command
 
 if TYPE_CHECKING:
     from corrigenda_cli.stack import Stack
 
-URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 DIRECTORY_VARIABLE = "CORRIGENDA_DIRECTORY"
 DEFAULT_DIRECTORY = ".corrigenda"
 PROFILES = ("ada", "ben", "cleo")

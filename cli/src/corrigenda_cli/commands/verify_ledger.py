@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-import uuid
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corrigenda_cli.database_source import NoDatabase, add_database_options, database_url, id_argument
 from corrigenda_cli.exit_statuses import ExitStatus
 from corrigenda_cli.help_text import add_command
 
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
     import psycopg
     from corrigenda_core.persistence.ledger_verification import LedgerReport
 
-URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 ROLE = "corrigenda_auditor"
 
 
@@ -35,19 +32,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
             "corrigenda verify-ledger --team 0192f0c4-6f6e-7c52-8f06-f852339d0772 --json",
         ],
     )
-    parser.add_argument("--team", type=_team_id, metavar="ID", help="one team (default: all)")
+    parser.add_argument("--team", type=id_argument, metavar="ID", help="one team (default: all)")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
-    parser.add_argument(
-        "--directory",
-        type=Path,
-        metavar="DIR",
-        help="the directory of a stack that `corrigenda up` runs on this machine, instead of a URL",
-    )
-    parser.add_argument(
-        "--database-url",
-        default=os.environ.get(URL_VARIABLE, ""),
-        help=f"URL of the role {ROLE} (default: {URL_VARIABLE})",
-    )
+    add_database_options(parser, ROLE)
     parser.set_defaults(run=run)
 
 
@@ -55,16 +42,10 @@ def run(options: argparse.Namespace) -> int:
     """Verifies, prints the report, returns the exit status."""
     import psycopg
 
-    from corrigenda_cli.stack import kept_role_url
-
-    url = options.database_url
-    if options.directory is not None:
-        try:
-            url = kept_role_url(options.directory, ROLE)
-        except FileNotFoundError:
-            return _cannot_tell(f"no stack has run in {options.directory}")
-    if not url:
-        return _cannot_tell(f"set {URL_VARIABLE} or give --directory or --database-url, the URL of the role {ROLE}")
+    try:
+        url = database_url(options, ROLE)
+    except NoDatabase as problem:
+        return _cannot_tell(str(problem))
     try:
         with psycopg.connect(url, autocommit=True) as connection:
             if not _sees_every_team(connection):
@@ -115,13 +96,6 @@ def _as_text(reports: list[LedgerReport]) -> str:
 def _as_json(reports: list[LedgerReport], is_verified: bool) -> str:
     teams = [{**asdict(report), "verified": report.is_verified} for report in reports]
     return json.dumps({"verified": is_verified, "teams": teams}, ensure_ascii=False)
-
-
-def _team_id(text: str) -> str:
-    try:
-        return str(uuid.UUID(text))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no team id") from None
 
 
 def _cannot_tell(reason: str) -> int:

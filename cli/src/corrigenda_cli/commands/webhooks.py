@@ -5,20 +5,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import sys
-import uuid
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corrigenda_cli.database_source import NoDatabase, add_database_options, database_url, id_argument
 from corrigenda_cli.exit_statuses import ExitStatus, status_of_reason
 from corrigenda_cli.help_text import add_command
 
 if TYPE_CHECKING:
     from corrigenda_core.persistence.notice_store import NoticeStore
 
-URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
 ROLE = "corrigenda_notifier"
 _TEAM = "0192f0c4-6f6e-7c52-8f06-f852339d0772"
 
@@ -63,24 +60,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     _add_source(resume)
     resume.add_argument("--endpoint", metavar="NAME", required=True, help="the endpoint, as the configuration calls it")
-    resume.add_argument("--skip", type=_uuid, metavar="MESSAGE", help="the message to leave out, as the alert names it")
+    resume.add_argument(
+        "--skip", type=id_argument, metavar="MESSAGE", help="the message to leave out, as the alert names it"
+    )
     resume.set_defaults(run=run_resume)
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--team", type=_uuid, metavar="ID", required=True, help="the team")
+    parser.add_argument("--team", type=id_argument, metavar="ID", required=True, help="the team")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
-    parser.add_argument(
-        "--directory",
-        type=Path,
-        metavar="DIR",
-        help="the directory of a stack that `corrigenda up` runs on this machine, instead of a URL",
-    )
-    parser.add_argument(
-        "--database-url",
-        default=os.environ.get(URL_VARIABLE, ""),
-        help=f"URL of the role {ROLE} (default: {URL_VARIABLE})",
-    )
+    add_database_options(parser, ROLE)
 
 
 def run_secret(_: argparse.Namespace) -> int:
@@ -154,16 +143,10 @@ def _with_store(options: argparse.Namespace, work: Callable[[NoticeStore], Await
     from corrigenda_core.persistence.database import Database, UnsafeRole
     from corrigenda_core.persistence.notice_store import NoticeStore
 
-    from corrigenda_cli.stack import kept_role_url
-
-    url = options.database_url
-    if options.directory is not None:
-        try:
-            url = kept_role_url(options.directory, ROLE)
-        except (FileNotFoundError, KeyError):
-            return _cannot(f"no stack has run in {options.directory}")
-    if not url:
-        return _cannot(f"set {URL_VARIABLE} or give --directory or --database-url, the URL of the role {ROLE}")
+    try:
+        url = database_url(options, ROLE)
+    except NoDatabase as problem:
+        return _cannot(str(problem))
 
     async def worked() -> int:
         async with Database(url, name="corrigenda webhooks") as database:
@@ -176,13 +159,6 @@ def _with_store(options: argparse.Namespace, work: Callable[[NoticeStore], Await
         return status_of_reason(refusal.reason)
     except UnsafeRole as problem:
         return _cannot(str(problem))
-
-
-def _uuid(text: str) -> str:
-    try:
-        return str(uuid.UUID(text))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no id") from None
 
 
 def _cannot(reason: str) -> int:
