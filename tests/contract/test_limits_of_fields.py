@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -240,7 +241,7 @@ async def try_year(greatest: int) -> None:
 
 async def try_verifier_retries(greatest: int) -> None:
     for retries, refused in ((0, False), (greatest, False), (greatest + 1, True), (-1, True)):
-        assert refuses(lambda: Patience(call_timeout_seconds=1.0, retries=retries)) is refused  # noqa: B023
+        assert refuses(partial(Patience, call_timeout_seconds=1.0, retries=retries)) is refused
 
 
 async def try_judge_other_statements(greatest: int) -> None:

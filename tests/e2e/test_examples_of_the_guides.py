@@ -22,7 +22,7 @@ from corrigenda_core.rpc.json_mapping import to_json
 from corrigenda_core.rpc.wire_methods import MethodCalls
 from corrigenda_core.testing.documented_examples import examples_of
 from corrigenda_core.testing.reading_pages import METHODS, Reading, Run, Said, Told, row_id
-from corrigenda_gateway.server import MemoryServer
+from corrigenda_gateway.server import MemoryServer, key_of_setting
 from corrigenda_gateway.tools import agent_tools
 from google.protobuf.json_format import MessageToDict, ParseDict
 
@@ -349,8 +349,7 @@ async def test_agents(read: Read, told: Told) -> None:
     request = ParseDict(told.request("production deploys from main", "main"), ingest_service_pb2.RememberRequest())
     said = to_json(request)
     said["proposal"]["relationships"][0]["evidence"] = [{"quote": "production deploys from elsewhere"}]
-    key_of: Any = lambda _: told.team.keys["ada"]  # noqa: E731 - the only thing that a server asks of a request
-    server = MemoryServer(tools=agent_tools(), calls=page.calls, key_of=key_of)
+    server = MemoryServer(tools=agent_tools(), calls=page.calls, key_of=key_of_setting(told.team.keys["ada"]))
     params = mcp_types.CallToolRequestParams(name="remember", arguments=said)
     result = await server.call_tool(SimpleNamespace(request=None), params)
     example = page.take("json")

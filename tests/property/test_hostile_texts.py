@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC
-from typing import cast
+from functools import partial
+from typing import ParamSpec, TypeVar
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -13,7 +14,6 @@ from corrigenda_core.domain.errors import Refusal
 from corrigenda_core.domain.objects import ValueType
 from corrigenda_core.domain.submissions import ProposedValue
 from corrigenda_core.domain.time import TextSpan
-from corrigenda_core.domain.verification import CitedSpan
 from corrigenda_core.policy.date_words import decide_calendar_date, decide_named_time
 from corrigenda_core.policy.instants import decide_instant
 from corrigenda_core.policy.names import is_named_in
@@ -41,13 +41,16 @@ from corrigenda_core.testing.hostile_input import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+Asked = ParamSpec("Asked")
+Decided = TypeVar("Decided")
+
 BERLIN = ZoneInfo("Europe/Berlin")
 
 
-def refused_or(decide: Callable[[], object]) -> object:
+def decided_or_none(decide: Callable[Asked, Decided], *asked: Asked.args, **named: Asked.kwargs) -> Decided | None:
     """What is decided, or ``None`` where it is refused; anything else fails the test."""
     try:
-        return decide()
+        return decide(*asked, **named)
     except Refusal:
         return None
 
@@ -64,7 +67,7 @@ def test_a_citation_lies_in_its_text_or_is_refused(content: str, quote: str, sta
         QuoteCitation(evidence_index=index, quote=quote),
         QuoteCitation(evidence_index=0, quote=content[start % 40 : end % 41]),
     ):
-        found = cast("CitedSpan | None", refused_or(lambda: decide_cited_span([content], citation, field="c")))  # noqa: B023
+        found = decided_or_none(decide_cited_span, [content], citation, field="c")
         assert found is None or (found.evidence_index == 0 and 0 <= found.span.start < found.span.end <= len(content))
 
 
@@ -89,7 +92,7 @@ time_texts = st.one_of(
 @inputs("times")
 @given(text=time_texts, at=st.integers(0, 12))
 def test_a_text_names_times_or_none(text: str, at: int) -> None:
-    refused_or(lambda: decide_instant(text, field="at"))
+    decided_or_none(decide_instant, text, field="at")
     decide_calendar_date(text)
     named = decide_named_time(text, min(at, len(text)), BERLIN)
     assert named is None or named.end <= len(text)
@@ -105,10 +108,10 @@ def test_any_text_has_a_normal_form_or_is_refused(text: str, unit: str, kind: Va
     decide_content_hash(text)
     is_named_in(form or "x", decide_text_form(unit))
     for decide in (decide_name_form, decide_predicate_key, decide_scope_form):
-        refused_or(lambda: decide(text, field="f"))  # noqa: B023
+        decided_or_none(decide, text, field="f")
     for stated in ("", unit[:8]):
         value = ProposedValue(type=kind, text=text, unit=stated)
-        refused_or(lambda: decide_value(value, predicate_unit=unit[:4], field="f"))  # noqa: B023
+        decided_or_none(decide_value, value, predicate_unit=unit[:4], field="f")
 
 
 HOSTILE = [
@@ -196,12 +199,12 @@ READERS: dict[str, Callable[[str], object]] = {
     "scan": decide_scan,
     "text form": decide_text_form,
     "time words": lambda text: decide_time_bounds(text, UTC),
-    "quote": lambda text: refused_or(
-        lambda: decide_cited_span([text], QuoteCitation(evidence_index=0, quote=text[:64] or "x"), field="c")
+    "quote": lambda text: decided_or_none(
+        decide_cited_span, [text], QuoteCitation(evidence_index=0, quote=text[:64] or "x"), field="c"
     ),
-    "instant": lambda text: refused_or(lambda: decide_instant(text, field="at")),
-    "number": lambda text: refused_or(
-        lambda: decide_value(ProposedValue(type=ValueType.NUMBER, text=text), predicate_unit="", field="v")
+    "instant": lambda text: decided_or_none(decide_instant, text, field="at"),
+    "number": lambda text: decided_or_none(
+        decide_value, ProposedValue(type=ValueType.NUMBER, text=text), predicate_unit="", field="v"
     ),
 }
 SHORT, LONG = 512, 2048
@@ -212,5 +215,5 @@ def test_work_grows_no_faster_than_the_text(reader: str) -> None:
     read = READERS[reader]
     read("x")
     for unit in UNITS:
-        short, long = (calls_of(lambda: read((unit * length)[:length])) for length in (SHORT, LONG))  # noqa: B023
+        short, long = (calls_of(partial(read, (unit * length)[:length])) for length in (SHORT, LONG))
         assert long <= (LONG // SHORT) * short * 1.5 + 200, f"{unit!r}: {short} calls, then {long}"

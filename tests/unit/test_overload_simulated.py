@@ -80,6 +80,11 @@ def admission(bounds: AdmissionBounds | None = None) -> Place:
     return Admission(bounds or AdmissionBounds(), monotonic_seconds=asyncio.get_running_loop().time).call
 
 
+def everybody(_: float) -> AbstractAsyncContextManager[None]:
+    """The place of a service that admits whoever calls."""
+    return nullcontext()
+
+
 @pytest.mark.promise("Q19")
 @pytest.mark.parametrize("deadline_seconds", DEADLINES_SECONDS)
 @pytest.mark.parametrize("waits", [0.0, 0.1], ids=["computes", "waits for the database as well"])
@@ -101,7 +106,6 @@ def test_beyond_its_capacity_a_service_does_what_it_can_and_in_time(
 @pytest.mark.parametrize("deadline_seconds", [0.5, 1.0])
 def test_without_admission_nearly_every_answer_would_come_too_late(deadline_seconds: float) -> None:
     async def loaded() -> Tally:
-        everybody = lambda _: nullcontext()  # noqa: E731 - the place that everybody gets
         return await load(everybody, times_capacity=3.0, deadline_seconds=deadline_seconds)
 
     assert run(loaded).goodput < 0.5
