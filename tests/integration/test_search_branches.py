@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -12,10 +12,11 @@ import pytest
 from corrigenda_core.persistence.named_sql import load_sql
 from corrigenda_core.testing.effort import examples
 from corrigenda_core.testing.postgres import PostgresCluster, ThrowawayDatabase
-from corrigenda_core.testing.sample_team import SampleTeam, new_id, set_team
+from corrigenda_core.testing.sample_team import Connection, SampleTeam, new_id, set_team
 from corrigenda_core.testing.sample_transactions import rolled_back, sample_transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from psycopg.rows import scalar_row, tuple_row
 
 pytestmark = pytest.mark.database
 
@@ -89,6 +90,11 @@ def sample(written: SampleTeam) -> Iterator[SampleTeam]:
         yield sample
 
 
+def ids(connection: Connection, statement: bytes, asked: Mapping[str, object] | None = None) -> list[UUID]:
+    """The first column of what a statement finds."""
+    return connection.cursor(row_factory=scalar_row).execute(statement, asked).fetchall()
+
+
 class Drafts:
     """Fragments to be written together: the words, the vector, until when they hold, about which entity."""
 
@@ -128,7 +134,7 @@ class Drafts:
         # That versions of rows have transitions is checked at commit, and nothing is committed here.
         for copy in COPIES:
             connection.execute(copy.encode(), known)
-        return [row[0] for row in connection.execute("SELECT fragment FROM drafts ORDER BY n").fetchall()]  # type: ignore[misc]
+        return ids(connection, b"SELECT fragment FROM drafts ORDER BY n")
 
 
 def find(sample: SampleTeam, branch: str, *, limit: int, words: str = "main", known_at: datetime = FAR) -> list[UUID]:
@@ -145,8 +151,7 @@ def find(sample: SampleTeam, branch: str, *, limit: int, words: str = "main", kn
     with sample.connection.transaction(force_rollback=True):
         set_team(sample.connection, sample.team_id)
         sample.connection.execute("SET LOCAL ROLE corrigenda_recall")
-        rows = sample.connection.execute(statement.sql.encode(), asked).fetchall()
-    return [row[0] for row in rows]  # type: ignore[misc]
+        return ids(sample.connection, statement.sql.encode(), asked)
 
 
 @pytest.mark.rule("R9.1")
@@ -304,7 +309,7 @@ def add_names(sample: SampleTeam, names: Sequence[str]) -> list[UUID]:
         " FROM entity_names AS e, named AS d WHERE e.team_id = %(team)s AND e.entity_id = %(subject)s",
     ):
         connection.execute(copy.encode(), {"team": sample.team_id, "subject": sample.subject_id})
-    return [row[0] for row in connection.execute("SELECT entity FROM named ORDER BY n").fetchall()]  # type: ignore[misc]
+    return ids(connection, b"SELECT entity FROM named ORDER BY n")
 
 
 def find_names(sample: SampleTeam, text: str, *, team_id: UUID | None = None) -> dict[UUID, int]:
@@ -312,10 +317,10 @@ def find_names(sample: SampleTeam, text: str, *, team_id: UUID | None = None) ->
     with sample.connection.transaction(force_rollback=True):
         set_team(sample.connection, team_id or sample.team_id)
         sample.connection.execute("SET LOCAL ROLE corrigenda_recall")
-        rows = sample.connection.execute(
+        found = sample.connection.cursor(row_factory=tuple_row).execute(
             "SELECT entity_id, place FROM search_names(%s, %s, %s)", [text, sample.owner_a, FAR]
-        ).fetchall()
-    return dict(rows)  # type: ignore[arg-type]
+        )
+        return dict(found.fetchall())
 
 
 NAMES = [
