@@ -241,11 +241,16 @@ async def test_who_watches_is_told_and_leaves_by_ctrl_c(stack: Stack, new_team: 
         # A shell that starts the tests in the background has them ignore Ctrl-C, and their children with them.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    assert watching.stdout is not None
-    placed = await team["B"].ingest.Remember(deploys_from("production deploys from release", "release"))
-    conflict_id = placed.placement.relationships[0].conflict.conflict_id
-    told = await asyncio.wait_for(watching.stdout.readline(), timeout=30)
-    assert f"conflict {conflict_id} · opened" in told.decode()
-    watching.send_signal(signal.SIGINT)
-    _, errors = await asyncio.wait_for(watching.communicate(), timeout=30)
-    assert (watching.returncode, errors) == (130, b"")
+    try:
+        assert watching.stdout is not None
+        placed = await team["B"].ingest.Remember(deploys_from("production deploys from release", "release"))
+        conflict_id = placed.placement.relationships[0].conflict.conflict_id
+        told = await asyncio.wait_for(watching.stdout.readline(), timeout=30)
+        assert f"conflict {conflict_id} · opened" in told.decode()
+        watching.send_signal(signal.SIGINT)
+        _, errors = await asyncio.wait_for(watching.communicate(), timeout=30)
+        assert (watching.returncode, errors) == (130, b"")
+    finally:
+        if watching.returncode is None:
+            watching.kill()
+            await watching.communicate()
