@@ -20,7 +20,7 @@ OVERLAYS = ("dev", "prod", "citus")
 # Of the Prometheus operator; the schemas of Kubernetes itself do not know it.
 NOT_OF_KUBERNETES = {"ServiceMonitor"}
 KUBERNETES_VERSION = "1.33"
-needs_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl on this machine")
+needs_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
 
 
 def documents(path: Path) -> list[dict[str, Any]]:

@@ -379,7 +379,7 @@ async def without_lease(stack: Stack, team_id: str) -> None:
         connection.execute("UPDATE webhook_cursors SET lease_expires_at = '-infinity' WHERE team_id = %s", [team_id])
 
 
-@pytest.mark.skipif(not is_full_tier(), reason="many kills are for the full tier")
+@pytest.mark.skipif(not is_full_tier(), reason="full tier only: it starts and kills ten notifiers")
 async def test_whenever_a_notifier_is_killed_nothing_is_missed_and_order_is_kept(
     stack: Stack, new_team: NewTeam, deploys_from: Request, receiver: Receiver, write: Write
 ) -> None:

@@ -280,7 +280,7 @@ def test_a_process_killed_at_any_point_leaves_all_or_nothing(
     assert revisions(shared_database, team) == 1
 
 
-@pytest.mark.skipif(not hasattr(os, "waitid"), reason="waits for a stopped child")
+@pytest.mark.skipif(not hasattr(os, "waitid"), reason="needs os.waitid to wait for a stopped child")
 def test_a_frozen_process_loses_the_teams_lock_and_writes_nothing_when_it_wakes_up(
     shared_database: ThrowawayDatabase, team: Team
 ) -> None:

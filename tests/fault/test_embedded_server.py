@@ -31,8 +31,8 @@ with EmbeddedPostgres(sys.argv[1], fsync=False) as server:
     sys.stdin.read()
 """
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has a user to drop to")
-needs_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="waits by pidfd")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: nobody else has a user to drop to")
+needs_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux: it waits by pidfd")
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ SERVICE = ingest_service_pb2.DESCRIPTOR.services_by_name["IngestService"]
 PLACES, WORK_SECONDS = 4, 0.1
 
 # The figures are those of a machine that does nothing else; the fast tier proves the queue itself (test_admission.py).
-full_tier = pytest.mark.skipif(not is_full_tier(), reason="load in real time")
+full_tier = pytest.mark.skipif(not is_full_tier(), reason="full tier only: it loads a service in real time")
 
 
 class Anybody:

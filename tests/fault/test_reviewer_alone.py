@@ -104,7 +104,7 @@ async def until_reviewed(stack: Stack, team_id: str) -> None:
 
 
 @pytest.mark.promise("case.without-model", "Q11")
-@pytest.mark.skipif(not Path("/proc/self/net/tcp").exists(), reason="there is no /proc to look into the process")
+@pytest.mark.skipif(not Path("/proc/self/net/tcp").exists(), reason="needs Linux: it looks into the process by /proc")
 @pytest.mark.rule("R7.16", "R7.19")
 async def test_q11_the_reviewer_reaches_its_database_alone_and_writes_what_it_may(
     without_workers: Stack, disputing: Any, rows_of: Callable[[str], Rows], tmp_path: Path

@@ -226,7 +226,7 @@ async def test_what_was_killed_at_its_second_commit_goes_on_where_it_was(
     assert effect(before, after) == whole
 
 
-@pytest.mark.skipif(not is_full_tier(), reason="two more processes for each failpoint")
+@pytest.mark.skipif(not is_full_tier(), reason="full tier only: it starts two more processes for each failpoint")
 @pytest.mark.parametrize("failpoint", Failpoint)
 async def test_a_merge_outlives_the_service_that_it_was_passed_on_to(
     services: Services, deploys_from: Request, rows_of: RowsOf, failpoint: Failpoint

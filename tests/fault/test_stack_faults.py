@@ -178,7 +178,7 @@ async def test_a_killed_service_loses_and_doubles_nothing(
     assert ledger_verifies(ingest, team_id)
 
 
-@pytest.mark.skipif(not is_full_tier(), reason="so many kills take minutes")
+@pytest.mark.skipif(not is_full_tier(), reason="full tier only: fifty kills take minutes")
 @pytest.mark.promise("kept.acknowledged", "Q8")
 @pytest.mark.rule("R5.1", "R8.1")
 async def test_q8_fifty_kills_in_a_row_lose_and_double_nothing(ingest: Stack, deploys_from: Request) -> None:

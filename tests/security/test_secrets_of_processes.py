@@ -12,7 +12,7 @@ from corrigenda_cli.stack import NOTIFIER, PROCESSES, WEBHOOKS_VARIABLE, Stack, 
 
 pytestmark = [
     pytest.mark.database,
-    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads what the kernel tells of a process"),
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux: it reads /proc"),
 ]
 
 

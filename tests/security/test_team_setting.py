@@ -44,7 +44,7 @@ async def database(request: pytest.FixtureRequest, shared_database: ThrowawayDat
         if request.param == "through a pooler":
             program = pooler_program()
             if program is None:
-                pytest.skip("no pgbouncer on this machine")
+                pytest.skip("pgbouncer is not installed")
             url = opened.enter_context(transaction_pooler(program, url))
         else:
             settings = replace(settings, max_connections=3)
