@@ -14,6 +14,7 @@ from corrigenda.recall.v1 import recall_service_pb2, result_pb2
 from corrigenda.type.v1 import actor_pb2, relationship_pb2
 from corrigenda_core.rpc.convert import timestamp_of
 from corrigenda_core.testing.wire_decisions import placed_row, placement, recalled, retracting, traced, value_of
+from corrigenda_core.testing.wire_recall import current_recall
 
 pytestmark = pytest.mark.database
 
@@ -21,17 +22,6 @@ NewTeam = Callable[..., Awaitable[Any]]
 Request = Callable[..., ingest_service_pb2.RememberRequest]
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 WAIT_SECONDS = 60.0
-
-
-async def current_recall(client: Any) -> recall_service_pb2.RecallResponse:
-    """What is recalled once the indexer has seen everything that was written."""
-    request = recall_service_pb2.RecallRequest(query="what does production deploy from")
-    async with asyncio.timeout(WAIT_SECONDS):
-        while True:
-            answer: recall_service_pb2.RecallResponse = await client.recall.Recall(client.own_writes(request))
-            if result_pb2.DEGRADATION_SEARCH_BEHIND not in answer.degraded:
-                return answer
-            await asyncio.sleep(0.05)
 
 
 async def looked_at(team: Any) -> None:
@@ -55,7 +45,8 @@ async def test_p12_and_p13_an_open_case_hides_nobody_and_everybody_is_told(
     assert joined.effect == placement_pb2.CONFLICT_EFFECT_JOINS_CASE
     assert (joined.conflict_id, joined.version, joined.review_due_at) == (opened.conflict_id, 2, opened.review_due_at)
     await looked_at(team)
-    answer = await current_recall(team["A"])
+    request = recall_service_pb2.RecallRequest(query="what does production deploy from")
+    answer = await current_recall(team["A"], team["A"].own_writes(request))
     paths = [path for result in answer.results for path in result.paths]
     assert {value_of(path.relationship) for path in paths} == {"main", "release"}
     assert all(result_pb2.PATH_MARK_DISPUTED in path.marks for path in paths)

@@ -1,6 +1,5 @@
 """Whatever an owner decides and takes back again, every recall is what it was before, and the history stays."""
 
-import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ import grpc
 import pytest
 from corrigenda.conflict.v1 import resolution_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2
-from corrigenda.recall.v1 import recall_service_pb2, result_pb2
+from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import decision_pb2, predicate_pb2, time_pb2
 from corrigenda_core.domain.errors import Reason
 from corrigenda_core.rpc.convert import timestamp_of
@@ -29,6 +28,7 @@ from corrigenda_core.testing.wire_decisions import (
     reverting,
     set_same_moment,
 )
+from corrigenda_core.testing.wire_recall import current_recall
 
 pytestmark = pytest.mark.database
 
@@ -40,7 +40,6 @@ COUNT = examples(fast=12, full=1_000)
 # As many slots as one recall shows whole: they share a team, and each of its comparisons.
 PER_TEAM = 12
 RESULTS_MAX = 50
-WAIT_SECONDS = 20.0
 QUERY = "what does production deploy from"
 INSTANTS = [datetime(2020, month, 15, tzinfo=UTC) for month in (2, 4)] + [datetime(2040, 1, 1, tzinfo=UTC)]
 STARTS = ["", "", "since 1 March 2020 ", "since 1 March 2020 ", "since 1 May 2020 ", "since March 2020 "]
@@ -57,7 +56,7 @@ async def recalled_at(client: Any, known: int) -> list[Shown]:
     for instant in INSTANTS:
         at = time_pb2.TemporalSelector(valid_at=timestamp_of(instant), revision=known)
         request = recall_service_pb2.RecallRequest(query=QUERY, temporal=at, limit=RESULTS_MAX)
-        answer = await when_search_is_current(client, request)
+        answer = await current_recall(client, client.own_writes(request))
         assert not answer.results_truncated
         for result in answer.results:
             for path in result.paths:
@@ -74,16 +73,6 @@ def scopes(shown: Sequence[Shown]) -> dict[str, list[bytes]]:
     for scope, paths in shown:
         found.setdefault(scope, []).append(paths)
     return found
-
-
-async def when_search_is_current(client: Any, request: recall_service_pb2.RecallRequest) -> Any:
-    deadline = asyncio.get_running_loop().time() + WAIT_SECONDS
-    while True:
-        answer = await client.recall.Recall(client.own_writes(request))
-        if result_pb2.DEGRADATION_SEARCH_BEHIND not in answer.degraded:
-            return answer
-        assert asyncio.get_running_loop().time() < deadline, "search stays behind"
-        await asyncio.sleep(0.02)
 
 
 async def said(client: Any, deploys_from: Request, drawn: random.Random, scope: str) -> list[Row]:

@@ -1,6 +1,5 @@
 """One owner's timeline through the whole stack: what is recalled for every instant, whatever the order of arrival."""
 
-import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +9,10 @@ from typing import Any
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2
-from corrigenda.recall.v1 import recall_service_pb2, result_pb2
+from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import predicate_pb2, relationship_pb2, time_pb2
 from corrigenda_core.rpc.convert import timestamp_of
+from corrigenda_core.testing.wire_recall import current_recall
 
 pytestmark = pytest.mark.database
 
@@ -20,7 +20,6 @@ NewTeam = Callable[..., Awaitable[Any]]
 Request = Callable[..., ingest_service_pb2.RememberRequest]
 Verifies = Callable[[str], Awaitable[bool]]
 
-WAIT_SECONDS = 30.0
 EVIDENCE, STATED = predicate_pb2.SUPERSESSION_BASIS_EVIDENCE_TIME, predicate_pb2.SUPERSESSION_BASIS_STATED_TIME
 HOLD, COMPETE = predicate_pb2.SAME_MOMENT_POLICY_HOLD, predicate_pb2.SAME_MOMENT_POLICY_COMPETE
 
@@ -137,12 +136,8 @@ async def recalled_at(client: Any, at: datetime) -> set[str]:
     request = recall_service_pb2.RecallRequest(
         query="what is the standing of production", temporal=time_pb2.TemporalSelector(valid_at=timestamp_of(at))
     )
-    async with asyncio.timeout(WAIT_SECONDS):
-        while True:
-            answer = await client.recall.Recall(request)
-            if result_pb2.DEGRADATION_SEARCH_BEHIND not in answer.degraded:
-                return {p.relationship.object.entity.name for result in answer.results for p in result.paths}
-            await asyncio.sleep(0.02)
+    answer = await current_recall(client, request)
+    return {path.relationship.object.entity.name for result in answer.results for path in result.paths}
 
 
 @pytest.mark.promise("time.place")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from corrigenda.ingest.v1 import ingest_service_pb2
-from corrigenda.recall.v1 import recall_service_pb2, result_pb2
+from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda_cli.__main__ import main
 from corrigenda_cli.stack import Stack
 from corrigenda_core.domain.actors import Caller, KeyScope
@@ -26,6 +26,7 @@ from corrigenda_core.ports.providers import Embedder, ProviderFailed, StoredSamp
 from corrigenda_core.providers.embedder_guarded import GuardedEmbedder
 from corrigenda_core.providers.embedder_hashing import HashingEmbedder
 from corrigenda_core.providers.embedder_minilm import minilm_embedder
+from corrigenda_core.testing.wire_recall import current_recall
 from corrigenda_recall.indexer.embedding import DocumentEmbedder
 from corrigenda_recall.indexer.metrics import IndexMetrics
 from corrigenda_recall.indexer.respacing import Respaced, Respacer
@@ -74,13 +75,8 @@ async def team(new_team: NewTeam, deploys_from: Request) -> Any:
         request = deploys_from(text, branch)
         request.proposal.entities[0].name = text.split()[0]
         await made["A"].ingest.Remember(request)
-    asked = recall_service_pb2.RecallRequest(query="deploys")
-    async with asyncio.timeout(60):
-        while True:
-            answer = await made["A"].recall.Recall(asked)
-            if result_pb2.DEGRADATION_SEARCH_BEHIND not in answer.degraded:
-                return made
-            await asyncio.sleep(0.02)
+    await current_recall(made["A"], recall_service_pb2.RecallRequest(query="deploys"))
+    return made
 
 
 def respacer(spaces: SpaceStore, embedder: Embedder) -> Respacer:

@@ -99,7 +99,10 @@ def test_deciding_loads_neither_database_nor_network_nor_model() -> None:
     assert loaded.isdisjoint({"psycopg", "sqlalchemy", "grpc", "asyncio", "onnxruntime", "numpy", "pydantic", "socket"})
 
 
-@pytest.mark.skipif(not SHARED_VECTORS.exists(), reason="the shared vectors are not beside this checkout")
+@pytest.mark.skipif(
+    not SHARED_VECTORS.exists(),
+    reason="the shared vectors of decisions are not beside this checkout: ../shared/vectors/policy.json",
+)
 def test_the_shared_vectors() -> None:
     vectors: list[dict[str, Any]] = json.loads(SHARED_VECTORS.read_text(encoding="utf-8"))
     done = run("evaluate", text="".join(json.dumps(vector["case"]) + "\n" for vector in vectors).encode())

@@ -25,6 +25,7 @@ from corrigenda_core.ports.providers import ProviderFailed, Vectors
 from corrigenda_core.providers.embedder_hashing import HashingEmbedder
 from corrigenda_core.rpc.convert import timestamp_of
 from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.testing.wire_recall import current_recall
 from corrigenda_recall.recall_responses import RecallMessages
 from corrigenda_recall.requests import recall_question_of
 from corrigenda_recall.use_cases.recall import Recall
@@ -36,18 +37,11 @@ NewTeam = Callable[..., Awaitable[Any]]
 Request = Callable[..., ingest_service_pb2.RememberRequest]
 
 QUESTION = "which branch does production deploy from"
-WAIT_SECONDS = 60.0
 
 
 async def recall(client: Any, query: str = QUESTION, **more: Any) -> recall_service_pb2.RecallResponse:
     """What is recalled once the indexer has seen everything that was written."""
-    request = recall_service_pb2.RecallRequest(query=query, **more)
-    async with asyncio.timeout(WAIT_SECONDS):
-        while True:
-            answer = await client.recall.Recall(request)
-            if result_pb2.DEGRADATION_SEARCH_BEHIND not in answer.degraded:
-                return answer
-            await asyncio.sleep(0.02)
+    return await current_recall(client, recall_service_pb2.RecallRequest(query=query, **more))
 
 
 def objects(answer: recall_service_pb2.RecallResponse) -> list[str]:

@@ -23,6 +23,7 @@ from corrigenda_core.ports.deadline import NO_DEADLINE
 from corrigenda_core.ports.providers import ProviderFailed, Vectors
 from corrigenda_core.providers.embedder_hashing import HashingEmbedder
 from corrigenda_core.rpc.convert import instant_of, timestamp_of
+from corrigenda_core.testing.wire_recall import current_recall
 from corrigenda_recall.requests import recall_question_of
 from corrigenda_recall.use_cases.recall import Recall
 
@@ -59,16 +60,11 @@ async def until(ask: Callable[[], Awaitable[Any]], is_answered: Callable[[Any], 
             await asyncio.sleep(0.02)
 
 
-def is_current(answer: recall_service_pb2.RecallResponse) -> bool:
-    return result_pb2.DEGRADATION_SEARCH_BEHIND not in answer.degraded
-
-
 async def recall(
     client: Any, query: str = QUESTION, *, temporal: time_pb2.TemporalSelector | None = None, **more: Any
 ) -> recall_service_pb2.RecallResponse:
     """What is recalled once the indexer has seen everything that was written."""
-    request = recall_service_pb2.RecallRequest(query=query, temporal=temporal, **more)
-    return await until(lambda: client.recall.Recall(request), is_current)
+    return await current_recall(client, recall_service_pb2.RecallRequest(query=query, temporal=temporal, **more))
 
 
 def at(

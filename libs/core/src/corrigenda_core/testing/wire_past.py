@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 import grpc
 from corrigenda.conflict.v1 import conflict_service_pb2
-from corrigenda.recall.v1 import recall_service_pb2, result_pb2
+from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import time_pb2
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
@@ -22,10 +21,9 @@ from corrigenda_core.rpc.convert import timestamp_of, validity_of
 from corrigenda_core.rpc.status import refusal_of
 from corrigenda_core.testing.memory_team import MemoryTeam
 from corrigenda_core.testing.shown_team import bare, row_of
+from corrigenda_core.testing.wire_recall import current_recall
 from corrigenda_core.testing.wire_utterances import known_of
 
-WAIT_SECONDS = 60.0
-POLL_SECONDS = 0.02
 _ERASED = re.compile(r"erased:[0-9a-f]{64}")
 _QUERY = "production staging deploys from owned by hosted on uses main release trunk"
 _Answer = TypeVar("_Answer")
@@ -91,12 +89,7 @@ class WirePast:
 
     async def _recall(self, temporal: time_pb2.TemporalSelector, in_force: set[Any]) -> None:
         request = recall_service_pb2.RecallRequest(query=_QUERY, temporal=temporal, limit=50)
-        async with asyncio.timeout(WAIT_SECONDS):
-            while True:
-                answer = await self._reader.recall.Recall(request)
-                if result_pb2.DEGRADATION_SEARCH_BEHIND not in answer.degraded:
-                    break
-                await asyncio.sleep(POLL_SECONDS)
+        answer = await current_recall(self._reader, request)
         self._seen.append((self._reader.recall.Recall, request, answer))
         found = {path.relationship.relationship_id for one in answer.results for path in one.paths}
         if not answer.results_truncated:

@@ -44,7 +44,8 @@ from corrigenda_core.testing.shown_team import (
     read_team,
 )
 from corrigenda_core.testing.team_twin import BEGAN, PREDICATES, PROFILES, Utterance
-from corrigenda_core.testing.wire_past import POLL_SECONDS, WAIT_SECONDS, WirePast, answered, require_equal
+from corrigenda_core.testing.wire_past import WirePast, answered, require_equal
+from corrigenda_core.testing.wire_recall import POLL_SECONDS, WAIT_SECONDS
 from corrigenda_core.testing.wire_utterances import action_of, new_key, request_of
 
 # Commits are microseconds apart while the clock stands still; a night or a deadline is never that near.
