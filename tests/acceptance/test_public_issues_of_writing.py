@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import grpc
 import psycopg
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2
@@ -16,9 +15,9 @@ from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2, submission_p
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import evidence_pb2, predicate_pb2, relationship_pb2
 from corrigenda_cli.stack import Stack
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason
 from corrigenda_core.rpc.convert import instant_of
-from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.testing.wire_decisions import refused
 
 pytestmark = pytest.mark.database
 
@@ -109,14 +108,6 @@ async def questions(client: Any) -> list[review_item_pb2.ReviewItem]:
         client.own_writes(conflict_service_pb2.ListReviewItemsRequest(statuses=[review_item_pb2.ITEM_STATUS_PENDING]))
     )
     return list(answer.items)
-
-
-async def refused(call: Awaitable[Any]) -> Refusal:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    refusal = refusal_of(caught.value)
-    assert refusal is not None
-    return refusal
 
 
 def rows(stack: Stack, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:

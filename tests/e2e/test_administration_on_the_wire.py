@@ -6,31 +6,22 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import grpc
 import psycopg
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2
 from corrigenda.type.v1 import predicate_pb2
 from corrigenda_cli.__main__ import main
 from corrigenda_cli.stack import Stack
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason
 from corrigenda_core.domain.time import EARLIEST, LATEST
 from corrigenda_core.rpc.convert import instant_of, timestamp_of
-from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.testing.wire_decisions import refused
 
 pytestmark = pytest.mark.database
 
 NewTeam = Callable[..., Awaitable[Any]]
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-async def refused(call: Awaitable[Any]) -> Refusal:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    refusal = refusal_of(caught.value)
-    assert refusal is not None
-    return refusal
 
 
 def drive(team: Any, time: datetime) -> Awaitable[Any]:

@@ -4,15 +4,14 @@ import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import grpc
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2, source_pb2
 from corrigenda.conflict.v1 import conflict_service_pb2
 from corrigenda.ingest.v1 import adoption_pb2, ingest_service_pb2, placement_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import evidence_pb2, relationship_pb2
-from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.domain.errors import Reason
+from corrigenda_core.testing.wire_decisions import refused
 
 pytestmark = pytest.mark.database
 
@@ -24,14 +23,6 @@ Say = Callable[..., Awaitable[placement_pb2.Placement]]
 ADOPTED = adoption_pb2.ADOPTION_OUTCOME_ADOPTED
 ACTIVE = relationship_pb2.RELATIONSHIP_STATUS_ACTIVE
 PENDING_EVIDENCE = relationship_pb2.RELATIONSHIP_STATUS_PENDING_EVIDENCE
-
-
-async def refused(call: Awaitable[Any]) -> Refusal:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    refusal = refusal_of(caught.value)
-    assert refusal is not None
-    return refusal
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import grpc
 import psycopg
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2
@@ -25,7 +24,7 @@ from corrigenda_core.persistence.view_store import ReadView, run_in_view
 from corrigenda_core.policy.competing import decide_competing
 from corrigenda_core.rpc.convert import instant_of, timestamp_of
 from corrigenda_core.rpc.enums import CASE_KIND
-from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.testing.wire_decisions import refused_for
 
 pytestmark = pytest.mark.database
 
@@ -68,14 +67,6 @@ def only(answer: conflict_service_pb2.GetCompetingFactsResponse) -> competing_fa
     (facts,) = slot.facts
     assert isinstance(facts, competing_facts_pb2.CompetingFacts)
     return facts
-
-
-async def refused(call: Any) -> tuple[Reason, str]:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    refusal = refusal_of(caught.value)
-    assert refusal is not None
-    return refusal.reason, refusal.field
 
 
 @pytest.mark.rule("R9.5")
@@ -248,7 +239,7 @@ async def test_slots_of_an_object_come_in_pages_of_one_view(new_team: NewTeam) -
     subjects = [slot.subject.name for slot in (*first.slots, *second.slots)]
     assert sorted(subjects) == ["env 0", "env 1", "env 2"]
     request.predicate = "deploys_from"
-    assert await refused(a.conflict.GetCompetingFacts(request)) == (Reason.PAGE_TOKEN_MISMATCH, "page_token")
+    assert await refused_for(a.conflict.GetCompetingFacts(request)) == (Reason.PAGE_TOKEN_MISMATCH, "page_token")
 
 
 def search(name: str) -> recall_service_pb2.SearchEntitiesRequest:
@@ -286,13 +277,13 @@ async def test_what_cannot_be_told_is_refused(new_team: NewTeam, deploys_from: R
     placed = await said(a, deploys_from("production deploys from main", "main"))
     entity = subject_of(placed)
     later = timestamp_of(datetime.now(UTC) + timedelta(days=1))
-    assert await refused(competing(a, MISSING)) == (Reason.RESOURCE_NOT_FOUND, "entity_id")
-    assert await refused(competing(a, entity, revision=placed.revision - 1)) == (
+    assert await refused_for(competing(a, MISSING)) == (Reason.RESOURCE_NOT_FOUND, "entity_id")
+    assert await refused_for(competing(a, entity, revision=placed.revision - 1)) == (
         Reason.RESOURCE_NOT_FOUND,
         "entity_id",
     )
-    assert await refused(competing(a, entity, as_of=later)) == (Reason.INVALID_FIELD, "as_of")
-    assert await refused(competing(a, entity, revision=10_000)) == (Reason.INVALID_FIELD, "revision")
-    assert (await refused(competing(a, entity, min_revision=10_000)))[0] is Reason.REVISION_NOT_REPLICATED
-    assert await refused(competing(a, entity, predicate="x" * 65)) == (Reason.TOO_LARGE, "predicate")
+    assert await refused_for(competing(a, entity, as_of=later)) == (Reason.INVALID_FIELD, "as_of")
+    assert await refused_for(competing(a, entity, revision=10_000)) == (Reason.INVALID_FIELD, "revision")
+    assert (await refused_for(competing(a, entity, min_revision=10_000)))[0] is Reason.REVISION_NOT_REPLICATED
+    assert await refused_for(competing(a, entity, predicate="x" * 65)) == (Reason.TOO_LARGE, "predicate")
     assert list((await competing(a, entity, predicate="deploys_from")).slots) == []

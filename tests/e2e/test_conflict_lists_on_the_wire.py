@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import grpc
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2
 from corrigenda.conflict.v1 import conflict_case_pb2, conflict_service_pb2, review_item_pb2
@@ -13,10 +12,10 @@ from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2
 from corrigenda.options.v1 import key_scope_pb2
 from corrigenda.type.v1 import predicate_pb2, relationship_pb2, time_pb2
 from corrigenda_cli.stack import Stack
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason
 from corrigenda_core.rpc.client import Client, Endpoints
 from corrigenda_core.rpc.convert import timestamp_of
-from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.testing.wire_decisions import refused
 
 pytestmark = pytest.mark.database
 
@@ -25,14 +24,6 @@ Request = Callable[..., ingest_service_pb2.RememberRequest]
 
 BEGIN, LATER = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
 STATE, POLARITY, ITEM = "current_state", "polarity", "item"
-
-
-async def refused(call: Awaitable[Any]) -> Refusal:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    refusal = refusal_of(caught.value)
-    assert refusal is not None
-    return refusal
 
 
 def name_of(entry: conflict_service_pb2.ConflictEntry) -> str:

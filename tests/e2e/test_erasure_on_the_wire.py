@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import grpc
 import psycopg
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2 as admin
@@ -16,10 +15,10 @@ from corrigenda.ingest.v1 import ingest_service_pb2 as ingest
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import evidence_pb2, object_pb2, predicate_pb2, relationship_pb2
 from corrigenda_cli.stack import Stack
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason
 from corrigenda_core.rpc.convert import timestamp_of
-from corrigenda_core.rpc.status import refusal_of
 from corrigenda_core.testing.effort import examples
+from corrigenda_core.testing.wire_decisions import refused
 
 pytestmark = [pytest.mark.database, pytest.mark.rule("R11.3")]
 
@@ -46,14 +45,6 @@ HOLDING = (
 )
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-async def refused(call: Awaitable[Any]) -> Refusal:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    refusal = refusal_of(caught.value)
-    assert refusal is not None
-    return refusal
 
 
 async def register_nickname(team: Any) -> None:

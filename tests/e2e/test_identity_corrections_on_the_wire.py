@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import grpc
 import pytest
 from corrigenda.ingest.v1 import (
     forgetting_pb2,
@@ -16,7 +15,7 @@ from corrigenda.ingest.v1 import (
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import relationship_pb2
 from corrigenda_core.domain.errors import Reason
-from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.testing.wire_decisions import refused_for
 
 pytestmark = pytest.mark.database
 
@@ -28,14 +27,6 @@ ACTIVE = relationship_pb2.RELATIONSHIP_STATUS_ACTIVE
 SUPERSEDED = relationship_pb2.RELATIONSHIP_STATUS_SUPERSEDED
 FIRST = "production deploys from main"
 SECOND = "our checklist confirms: production deploys from main"
-
-
-async def refused(call: Awaitable[Any]) -> tuple[Reason, str]:
-    with pytest.raises(grpc.aio.AioRpcError) as raised:
-        await call
-    refusal = refusal_of(raised.value)
-    assert refusal is not None
-    return refusal.reason, refusal.field
 
 
 async def said(client: Any, request: ingest_service_pb2.RememberRequest) -> Any:
@@ -115,11 +106,14 @@ async def test_what_was_shown_is_applied_or_nothing_is(new_team: NewTeam, deploy
     shown = await a.ingest.CorrectEntityResolution(split(main, observation))
     resolve = a.ingest.CorrectEntityResolution
     damaged = split(main, observation, token="x" + shown.impact_token[1:])
-    assert await refused(resolve(damaged)) == (Reason.INVALID_FIELD, "impact_token")
+    assert await refused_for(resolve(damaged)) == (Reason.INVALID_FIELD, "impact_token")
     stolen = split(main, observation, token=shown.impact_token)
-    assert (await refused(team["B"].ingest.CorrectEntityResolution(stolen))) == (Reason.INVALID_FIELD, "impact_token")
+    assert (await refused_for(team["B"].ingest.CorrectEntityResolution(stolen))) == (
+        Reason.INVALID_FIELD,
+        "impact_token",
+    )
     await said(a, deploys_from(SECOND, "main"))
-    assert await refused(resolve(split(main, observation, token=shown.impact_token))) == (
+    assert await refused_for(resolve(split(main, observation, token=shown.impact_token))) == (
         Reason.IMPACT_CHANGED,
         "impact_token",
     )
@@ -130,7 +124,7 @@ async def test_what_was_shown_is_applied_or_nothing_is(new_team: NewTeam, deploy
     applied = await resolve(request)
     assert await resolve(request) == applied
     request.reason = "another request under the same key"
-    assert (await refused(resolve(request)))[0] is Reason.IDEMPOTENCY_CONFLICT
+    assert (await refused_for(resolve(request)))[0] is Reason.IDEMPOTENCY_CONFLICT
 
 
 @pytest.mark.rule("R3.9", "R4.6")
@@ -139,22 +133,22 @@ async def test_nobody_moves_what_is_not_theirs(new_team: NewTeam, deploys_from: 
     a, b = team["A"], team["B"]
     first = await said(a, deploys_from(FIRST, "main"))
     main, observation = first.entities[1].entity.entity_id, first.relationships[0].observation_id
-    assert await refused(b.ingest.CorrectEntityResolution(split(main, observation))) == (
+    assert await refused_for(b.ingest.CorrectEntityResolution(split(main, observation))) == (
         Reason.NOT_OWNER,
         "split.observation_ids",
     )
-    assert await refused(b.ingest.CorrectEntityResolution(split(main))) == (Reason.INVALID_FIELD, "split.entity_id")
+    assert await refused_for(b.ingest.CorrectEntityResolution(split(main))) == (Reason.INVALID_FIELD, "split.entity_id")
     environment = first.entities[0].entity.entity_id
-    assert await refused(a.ingest.CorrectEntityResolution(merge(main, environment))) == (
+    assert await refused_for(a.ingest.CorrectEntityResolution(merge(main, environment))) == (
         Reason.INVALID_FIELD,
         "merge.target_entity_id",
     )
     missing = "01900000-0000-7000-8000-000000000000"
-    assert await refused(a.ingest.CorrectEntityResolution(split(missing))) == (
+    assert await refused_for(a.ingest.CorrectEntityResolution(split(missing))) == (
         Reason.RESOURCE_NOT_FOUND,
         "split.entity_id",
     )
-    assert await refused(a.ingest.CorrectEntityResolution(split(main, missing))) == (
+    assert await refused_for(a.ingest.CorrectEntityResolution(split(main, missing))) == (
         Reason.RESOURCE_NOT_FOUND,
         "split.observation_ids",
     )

@@ -15,11 +15,12 @@ from corrigenda.options.v1 import key_scope_pb2
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda_cli.stack import Stack
 from corrigenda_core.config import ServerSettings
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason
 from corrigenda_core.rpc.client import Client, Endpoints
 from corrigenda_core.rpc.convert import instant_of, timestamp_of
 from corrigenda_core.rpc.status import refusal_of
 from corrigenda_core.serving import now
+from corrigenda_core.testing.wire_decisions import refused
 
 pytestmark = [pytest.mark.database, pytest.mark.rule("R11.1")]
 
@@ -27,14 +28,6 @@ NewTeam = Callable[..., Awaitable[Any]]
 
 BOUND_SECONDS: float = ServerSettings.model_fields["caller_cache_seconds"].default
 SLACK_SECONDS = 5.0
-
-
-async def refused(call: Awaitable[Any]) -> Refusal:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    refusal = refusal_of(caught.value)
-    assert refusal is not None
-    return refusal
 
 
 async def reason_of(call: Awaitable[Any]) -> Reason | None:

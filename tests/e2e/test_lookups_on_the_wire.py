@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
-import grpc
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2, submission_pb2
@@ -19,7 +18,7 @@ from corrigenda.recall.v1 import (
 from corrigenda.type.v1 import predicate_pb2, relationship_pb2, time_pb2
 from corrigenda_core.domain.errors import Reason
 from corrigenda_core.rpc.convert import instant_of, timestamp_of
-from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.testing.wire_decisions import refused_for
 
 pytestmark = pytest.mark.database
 
@@ -62,14 +61,6 @@ async def in_view(
     return shown
 
 
-async def refused(call: Any) -> tuple[Reason, str]:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    refusal = refusal_of(caught.value)
-    assert refusal is not None
-    return refusal.reason, refusal.field
-
-
 # --- one relationship
 
 
@@ -93,12 +84,15 @@ async def test_a_relationship_is_shown_as_it_was_known_and_whether_it_held(
         shown = await in_view(a, row_id(main), temporal)
         assert (shown.in_force, shown.relationship.version) == (held, version), temporal
         assert shown.counted_validity == shown.relationship.validity
-    assert await refused(in_view(a, row_id(main), at(revision=before - 1))) == (
+    assert await refused_for(in_view(a, row_id(main), at(revision=before - 1))) == (
         Reason.RESOURCE_NOT_FOUND,
         "relationship_id",
     )
-    assert await refused(in_view(a, MISSING)) == (Reason.RESOURCE_NOT_FOUND, "relationship_id")
-    assert await refused(in_view(a, row_id(main), at(revision=10_000))) == (Reason.INVALID_FIELD, "temporal.revision")
+    assert await refused_for(in_view(a, MISSING)) == (Reason.RESOURCE_NOT_FOUND, "relationship_id")
+    assert await refused_for(in_view(a, row_id(main), at(revision=10_000))) == (
+        Reason.INVALID_FIELD,
+        "temporal.revision",
+    )
 
 
 @pytest.mark.rule("R9.2")
@@ -163,7 +157,7 @@ async def test_entities_are_found_by_what_their_names_begin_with_and_hold(new_te
     # Neither case nor the way in which an accent is written matters, and a script without word breaks has parts.
     assert await entities(a, "CAFE\u0301") == ["Café produce", "Cafe\u0301 west"]
     assert await entities(a, "本番") == ["東京本番"]
-    assert await refused(entities(a, "\u200b")) == (Reason.INVALID_FIELD, "name")
+    assert await refused_for(entities(a, "\u200b")) == (Reason.INVALID_FIELD, "name")
 
 
 @pytest.mark.promise("time.pages")
@@ -185,7 +179,7 @@ async def test_pages_of_entities_show_one_revision(new_team: NewTeam) -> None:
     assert await entities(a, "prod", known=past) == ["prod 1", "prod 3"]
     assert await entities(a, "prod") == ["prod 1", "prod 2", "prod 3", "prod 5"]
     request.name = "pro"
-    assert await refused(a.recall.SearchEntities(request)) == (Reason.PAGE_TOKEN_MISMATCH, "page_token")
+    assert await refused_for(a.recall.SearchEntities(request)) == (Reason.PAGE_TOKEN_MISMATCH, "page_token")
 
 
 async def test_namesakes_are_told_apart_and_a_nickname_is_its_givers_own(new_team: NewTeam) -> None:
@@ -312,7 +306,7 @@ async def test_a_history_that_cannot_be_told_is_refused(
     new_team: NewTeam, asked: dict[str, Any], reason: Reason
 ) -> None:
     team = await new_team()
-    assert (await refused(history(team["A"], **asked)))[0] is reason
+    assert (await refused_for(history(team["A"], **asked)))[0] is reason
 
 
 async def test_answers_say_which_view_they_show(new_team: NewTeam, deploys_from: Request) -> None:

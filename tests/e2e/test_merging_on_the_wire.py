@@ -3,14 +3,13 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import grpc
 import pytest
 from corrigenda.conflict.v1 import conflict_service_pb2, review_item_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import relationship_pb2
-from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.domain.errors import Reason
+from corrigenda_core.testing.wire_decisions import refused
 
 pytestmark = pytest.mark.database
 
@@ -38,14 +37,6 @@ def merging(deploys_from: Request, item_id: str, text: str = SENTENCE, branch: s
     request = deploys_from(text, branch, **more)
     request.resolution_context.CopyFrom(context)
     return request
-
-
-async def refused(call: Awaitable[Any]) -> Refusal:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    refusal = refusal_of(caught.value)
-    assert refusal is not None
-    return refusal
 
 
 async def traced(client: Any, row_id: str) -> Any:

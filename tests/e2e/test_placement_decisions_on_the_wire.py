@@ -14,6 +14,7 @@ from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import evidence_pb2, predicate_pb2, relationship_pb2
 from corrigenda_core.domain.errors import Reason
 from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.testing.wire_decisions import refused_for
 
 pytestmark = pytest.mark.database
 
@@ -62,14 +63,6 @@ def decided(
     )
 
 
-async def refused(call: Awaitable[Any]) -> tuple[Reason, str]:
-    with pytest.raises(grpc.aio.AioRpcError) as raised:
-        await call
-    refusal = refusal_of(raised.value)
-    assert refusal is not None
-    return refusal.reason, refusal.field
-
-
 async def asked_about_main(team: Any, deploys_from: Request, other: str = "two") -> tuple[Any, Any]:
     """A submission whose branch could be an entity that its context contradicts, and that entity's id."""
     first = await team["A"].ingest.Remember(of_repository(deploys_from(TEXT, "main"), "one"))
@@ -98,7 +91,7 @@ async def test_a_selected_entity_places_what_waited_for_it(new_team: NewTeam, de
     again = await team["A"].ingest.ResolvePlacement(request)
     assert again == answered
     request.decision.reason = "another request under the same key"
-    assert await refused(team["A"].ingest.ResolvePlacement(request)) == (
+    assert await refused_for(team["A"].ingest.ResolvePlacement(request)) == (
         Reason.IDEMPOTENCY_CONFLICT,
         "idempotency_key",
     )
@@ -117,32 +110,32 @@ async def test_only_an_offered_entity_is_selected_by_its_owner_at_the_current_ve
     item = waiting.placement.entities[1].item
     other = waiting.placement.entities[0].entity.entity_id
     resolve = team["A"].ingest.ResolvePlacement
-    assert await refused(resolve(decided(waiting, item, SELECT_ENTITY, entity_id=other))) == (
+    assert await refused_for(resolve(decided(waiting, item, SELECT_ENTITY, entity_id=other))) == (
         Reason.INVALID_FIELD,
         "decision.entity_id",
     )
-    assert await refused(resolve(decided(waiting, item, SELECT_ENTITY))) == (
+    assert await refused_for(resolve(decided(waiting, item, SELECT_ENTITY))) == (
         Reason.INVALID_FIELD,
         "decision.entity_id",
     )
     of_nobody = decided(waiting, item, SELECT_ENTITY, entity_id=entity_id, mention_ref="env")
-    assert await refused(resolve(of_nobody)) == (Reason.INVALID_FIELD, "decision.mention_ref")
+    assert await refused_for(resolve(of_nobody)) == (Reason.INVALID_FIELD, "decision.mention_ref")
     stale = decided(waiting, item, SELECT_ENTITY, entity_id=entity_id, expected_version=7)
-    assert await refused(resolve(stale)) == (Reason.STALE_VERSION, "expected_version")
+    assert await refused_for(resolve(stale)) == (Reason.STALE_VERSION, "expected_version")
     wrong = decided(waiting, item, SELECT_PREDICATE, predicate="deploys_from")
-    assert await refused(resolve(wrong)) == (Reason.INVALID_FIELD, "action")
+    assert await refused_for(resolve(wrong)) == (Reason.INVALID_FIELD, "action")
     proposing = decided(waiting, item, SELECT_ENTITY, entity_id=entity_id, proposal=deploys_from(TEXT, "main").proposal)
     proposing.evidence.append(text(TEXT))
-    assert await refused(resolve(proposing)) == (Reason.INVALID_FIELD, "proposal")
+    assert await refused_for(resolve(proposing)) == (Reason.INVALID_FIELD, "proposal")
     theirs = decided(waiting, item, SELECT_ENTITY, entity_id=entity_id)
-    assert (await refused(team["B"].ingest.ResolvePlacement(theirs)))[0] is Reason.NOT_OWNER
+    assert (await refused_for(team["B"].ingest.ResolvePlacement(theirs)))[0] is Reason.NOT_OWNER
     elsewhere = await team["A"].ingest.Remember(deploys_from("production deploys from main", "main"))
-    assert await refused(resolve(decided(elsewhere, item, SELECT_ENTITY, entity_id=entity_id))) == (
+    assert await refused_for(resolve(decided(elsewhere, item, SELECT_ENTITY, entity_id=entity_id))) == (
         Reason.INVALID_FIELD,
         "placement_item_id",
     )
     await resolve(decided(waiting, item, SELECT_ENTITY, entity_id=entity_id))
-    assert (await refused(resolve(theirs)))[0] is Reason.ITEM_NOT_PENDING
+    assert (await refused_for(resolve(theirs)))[0] is Reason.ITEM_NOT_PENDING
 
 
 @pytest.mark.rule("R3.7", "R3.8")
@@ -173,10 +166,10 @@ async def test_a_new_entity_needs_evidence_and_gets_an_id_of_the_server(
     waiting, entity_id = await asked_about_main(team, deploys_from)
     item = waiting.placement.entities[1].item
     resolve = team["A"].ingest.ResolvePlacement
-    assert await refused(resolve(decided(waiting, item, CONFIRM_NEW_ENTITY))) == (Reason.INVALID_FIELD, "evidence")
+    assert await refused_for(resolve(decided(waiting, item, CONFIRM_NEW_ENTITY))) == (Reason.INVALID_FIELD, "evidence")
     evidence = [text("the main of repository two is another branch")]
     chosen = decided(waiting, item, CONFIRM_NEW_ENTITY, evidence=evidence, entity_id=entity_id)
-    assert await refused(resolve(chosen)) == (Reason.INVALID_FIELD, "decision.entity_id")
+    assert await refused_for(resolve(chosen)) == (Reason.INVALID_FIELD, "decision.entity_id")
     answered = await resolve(decided(waiting, item, CONFIRM_NEW_ENTITY, evidence=evidence))
     (named,) = answered.placement.entities
     assert named.resolution == placement_pb2.ENTITY_RESOLUTION_CREATED
@@ -224,9 +217,9 @@ async def test_a_selected_predicate_verifies_and_places_everything_that_waits_fo
     assert [entry.review_item.item_id for entry in listed.entries] == [item.item_id]
     resolve = team["A"].ingest.ResolvePlacement
     unknown = decided(second, item, SELECT_PREDICATE, predicate="nothing like it")
-    assert await refused(resolve(unknown)) == (Reason.RESOURCE_NOT_FOUND, "decision.predicate")
+    assert await refused_for(resolve(unknown)) == (Reason.RESOURCE_NOT_FOUND, "decision.predicate")
     seen = decided(first, item, SELECT_PREDICATE, predicate="deploys_from", expected_version=item.version)
-    assert (await refused(resolve(seen)))[0] is Reason.STALE_VERSION
+    assert (await refused_for(resolve(seen)))[0] is Reason.STALE_VERSION
     await with_ships_from(team)
     answered = await resolve(decided(second, item, SELECT_PREDICATE, predicate="ships from"))
     outcomes = [one.outcome for one in answered.placement.relationships]
@@ -291,7 +284,7 @@ async def test_what_is_rejected_is_never_placed(new_team: NewTeam, deploys_from:
     assert given_up.outcome == placement_pb2.OUTCOME_REJECTED
     assert not given_up.HasField("relationship")
     retry = decided(waiting, None, placement_pb2.PLACEMENT_ACTION_RETRY_VERIFICATION)
-    assert (await refused(team["A"].ingest.ResolvePlacement(retry)))[0] is Reason.ITEM_NOT_PENDING
+    assert (await refused_for(team["A"].ingest.ResolvePlacement(retry)))[0] is Reason.ITEM_NOT_PENDING
 
 
 @pytest.mark.rule("R5.2")
@@ -309,7 +302,7 @@ async def test_an_acknowledged_placement_is_noted_and_stays_as_it_is(new_team: N
     )
     assert traced.relationship.version == 1
     theirs = decided(placed, None, ACKNOWLEDGE)
-    assert (await refused(team["B"].ingest.ResolvePlacement(theirs)))[0] is Reason.NOT_OWNER
+    assert (await refused_for(team["B"].ingest.ResolvePlacement(theirs)))[0] is Reason.NOT_OWNER
 
 
 @pytest.mark.rule("R5.1", "R5.3")

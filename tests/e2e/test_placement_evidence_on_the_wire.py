@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import grpc
 import psycopg
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2
@@ -17,7 +16,7 @@ from corrigenda.type.v1 import evidence_pb2, predicate_pb2, relationship_pb2
 from corrigenda_cli.stack import Stack
 from corrigenda_core.domain.errors import Reason
 from corrigenda_core.rpc.json_mapping import fill_from_json
-from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.testing.wire_decisions import refused_for
 
 pytestmark = pytest.mark.database
 
@@ -52,14 +51,6 @@ def decided(
     )
 
 
-async def refused(call: Awaitable[Any]) -> tuple[Reason, str]:
-    with pytest.raises(grpc.aio.AioRpcError) as raised:
-        await call
-    refusal = refusal_of(raised.value)
-    assert refusal is not None
-    return refusal.reason, refusal.field
-
-
 async def state_of(client: Any, relationship_id: str) -> relationship_pb2.Relationship:
     traced = await client.recall.Trace(recall_service_pb2.TraceRequest(relationship_id=relationship_id))
     assert isinstance(traced.relationship, relationship_pb2.Relationship)
@@ -84,7 +75,7 @@ async def test_what_is_accepted_is_verified_with_the_new_evidence_and_is_no_fact
     item = waiting.placement.relationships[0].item
     ingest_id = waiting.placement.ingest_id
     resolve = team["A"].ingest.ResolvePlacement
-    assert await refused(resolve(decided(ingest_id, item.item_id, ACCEPT))) == (Reason.INVALID_FIELD, "evidence")
+    assert await refused_for(resolve(decided(ingest_id, item.item_id, ACCEPT))) == (Reason.INVALID_FIELD, "evidence")
     besides = decided(ingest_id, item.item_id, ACCEPT, evidence=[text("the weather is fine today")])
     kept = await resolve(besides)
     (not_accepted,) = kept.placement.relationships
@@ -271,9 +262,9 @@ async def test_a_placement_is_corrected_without_an_item_and_only_in_its_own_slot
         "RELATIONSHIP_STATUS_SUPERSEDED"
     )
     empty = decided(wrong.placement.ingest_id, "", CORRECT, evidence=[text(said)])
-    assert await refused(team["A"].ingest.ResolvePlacement(empty)) == (Reason.INVALID_FIELD, "proposal")
+    assert await refused_for(team["A"].ingest.ResolvePlacement(empty)) == (Reason.INVALID_FIELD, "proposal")
     theirs = decided(wrong.placement.ingest_id, "", CORRECT, evidence=[text(said)], proposal=right.proposal)
-    assert (await refused(team["B"].ingest.ResolvePlacement(theirs)))[0] is Reason.NOT_OWNER
+    assert (await refused_for(team["B"].ingest.ResolvePlacement(theirs)))[0] is Reason.NOT_OWNER
 
 
 @pytest.mark.rule("R3.5", "R5.2")
@@ -296,7 +287,7 @@ async def test_a_correction_takes_the_place_of_what_waited(new_team: NewTeam, de
     (placed,) = answered.placement.relationships
     assert placed.outcome == placement_pb2.OUTCOME_INSERTED
     retry = decided(waiting.placement.ingest_id, "", RETRY)
-    assert (await refused(team["A"].ingest.ResolvePlacement(retry)))[0] is Reason.ITEM_NOT_PENDING
+    assert (await refused_for(team["A"].ingest.ResolvePlacement(retry)))[0] is Reason.ITEM_NOT_PENDING
 
 
 @pytest.mark.rule("R3.2", "R5.2")
@@ -327,7 +318,7 @@ async def test_what_the_words_of_a_predicate_now_cover_is_placed_when_it_is_veri
     assert placed.outcome == placement_pb2.OUTCOME_INSERTED
     assert placed.observation_id == before.observation_id
     retry.idempotency_key = "once more"
-    assert (await refused(team["A"].ingest.ResolvePlacement(retry)))[0] is Reason.ITEM_NOT_PENDING
+    assert (await refused_for(team["A"].ingest.ResolvePlacement(retry)))[0] is Reason.ITEM_NOT_PENDING
 
 
 @pytest.mark.rule("R3.5", "R3.6")
@@ -362,8 +353,8 @@ async def test_a_proposed_predicate_is_answered_by_an_administrator(
         SELECT_PREDICATE,
         decision=placement_decision_pb2.PlacementDecision(predicate="ships_from"),
     )
-    assert (await refused(team["A"].ingest.ResolvePlacement(selecting)))[0] is Reason.SCOPE_MISSING
-    assert (await refused(team.admin.ingest.ResolvePlacement(selecting))) == (
+    assert (await refused_for(team["A"].ingest.ResolvePlacement(selecting)))[0] is Reason.SCOPE_MISSING
+    assert (await refused_for(team.admin.ingest.ResolvePlacement(selecting))) == (
         Reason.RESOURCE_NOT_FOUND,
         "decision.predicate",
     )
@@ -405,9 +396,9 @@ async def test_a_released_text_is_verified_placed_and_found(
         RELEASE,
         decision=placement_decision_pb2.PlacementDecision(reason="a quotation from our own training material"),
     )
-    assert (await refused(team["A"].ingest.ResolvePlacement(releasing)))[0] is Reason.SCOPE_MISSING
+    assert (await refused_for(team["A"].ingest.ResolvePlacement(releasing)))[0] is Reason.SCOPE_MISSING
     silent = decided(ingest_id, item.item_id, RELEASE)
-    assert await refused(team.admin.ingest.ResolvePlacement(silent)) == (Reason.INVALID_FIELD, "decision.reason")
+    assert await refused_for(team.admin.ingest.ResolvePlacement(silent)) == (Reason.INVALID_FIELD, "decision.reason")
     answered = await team.admin.ingest.ResolvePlacement(releasing)
     assert answered.item.status == review_item_pb2.ITEM_STATUS_RESOLVED
     (placed,) = answered.placement.relationships

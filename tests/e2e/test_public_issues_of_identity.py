@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
-import grpc
 import psycopg
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2
@@ -17,7 +16,7 @@ from corrigenda.type.v1 import predicate_pb2
 from corrigenda_cli.stack import Stack
 from corrigenda_core.domain.errors import Reason
 from corrigenda_core.rpc.convert import timestamp_of
-from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.testing.wire_decisions import refused_for
 
 pytestmark = pytest.mark.database
 
@@ -44,14 +43,6 @@ def dependent_rows(stack: Stack, team_id: str) -> dict[str, int]:
             )[0]
             for table in DEPENDENT
         }
-
-
-async def refused(call: Awaitable[Any]) -> tuple[Reason, str]:
-    with pytest.raises(grpc.aio.AioRpcError) as raised:
-        await call
-    refusal = refusal_of(raised.value)
-    assert refusal is not None
-    return refusal.reason, refusal.field
 
 
 def correcting(placed: Any, content: str, branch: str, deploys_from: Request, **more: Any) -> Any:
@@ -95,7 +86,7 @@ async def test_p49_a_correction_is_one_act_on_what_is_named_and_leaves_one_value
     before = dependent_rows(stack, team.team_id)
     nowhere = correcting(wrong, "production deploys from release", "release", deploys_from)
     nowhere.placement_item_id = MISSING
-    assert await refused(team["A"].ingest.ResolvePlacement(nowhere)) == (
+    assert await refused_for(team["A"].ingest.ResolvePlacement(nowhere)) == (
         Reason.RESOURCE_NOT_FOUND,
         "placement_item_id",
     )
@@ -185,9 +176,9 @@ async def test_what_a_decision_cannot_do_is_refused_by_its_reason(new_team: NewT
     placed = (await team["A"].ingest.Remember(deploys_from("production deploys from main", "main"))).placement
     said = "production deploys from release"
     unquoted = correcting(placed, said, "release", deploys_from, cited=submission_pb2.Citation(quote="staging"))
-    assert (await refused(resolve(unquoted)))[0] is Reason.QUOTE_NOT_FOUND
+    assert (await refused_for(resolve(unquoted)))[0] is Reason.QUOTE_NOT_FOUND
     twice = correcting(placed, said, "release", deploys_from, cited=submission_pb2.Citation(quote="e"))
-    assert (await refused(resolve(twice)))[0] is Reason.QUOTE_AMBIGUOUS
+    assert (await refused_for(resolve(twice)))[0] is Reason.QUOTE_AMBIGUOUS
     answering = correcting(
         placed,
         said,
@@ -195,10 +186,10 @@ async def test_what_a_decision_cannot_do_is_refused_by_its_reason(new_team: NewT
         deploys_from,
         conflict_context=submission_pb2.ConflictContext(conflict_id=MISSING),
     )
-    assert (await refused(resolve(answering)))[0] is Reason.RESOURCE_NOT_FOUND
+    assert (await refused_for(resolve(answering)))[0] is Reason.RESOURCE_NOT_FOUND
     many = correcting(placed, said, "release", deploys_from)
     many.evidence.extend([text(said)] * 20)
-    assert (await refused(resolve(many)))[0] is Reason.TOO_MANY_ITEMS
+    assert (await refused_for(resolve(many)))[0] is Reason.TOO_MANY_ITEMS
     waiting = await team["A"].ingest.Remember(deploys_from("production ships from main", "main", predicate="ships"))
     await team.admin.admin.RegisterPredicate(
         admin_service_pb2.RegisterPredicateRequest(
@@ -218,7 +209,7 @@ async def test_what_a_decision_cannot_do_is_refused_by_its_reason(new_team: NewT
         action=SELECT_PREDICATE,
         decision=placement_decision_pb2.PlacementDecision(predicate="deploys_from"),
     )
-    assert await refused(resolve(selecting)) == (Reason.PREDICATE_RETIRED, "decision.predicate")
+    assert await refused_for(resolve(selecting)) == (Reason.PREDICATE_RETIRED, "decision.predicate")
 
 
 @pytest.mark.rule("R5.2", "R4.10")
@@ -237,7 +228,7 @@ async def test_what_is_accepted_needs_a_start_where_its_own_end_has_passed(
         action=ACCEPT,
         evidence=[text("our checklist confirms: production deploys from release")],
     )
-    assert (await refused(team["A"].ingest.ResolvePlacement(accepting)))[0] is Reason.START_NEEDED
+    assert (await refused_for(team["A"].ingest.ResolvePlacement(accepting)))[0] is Reason.START_NEEDED
     accepting.decision.valid_from.CopyFrom(timestamp_of(datetime(2025, 3, 1, tzinfo=UTC)))
     accepted = await team["A"].ingest.ResolvePlacement(accepting)
     (placed,) = accepted.placement.relationships

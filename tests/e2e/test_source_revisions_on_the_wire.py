@@ -14,8 +14,9 @@ from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2, submission_p
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import relationship_pb2
 from corrigenda_cli.stack import Stack
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason
 from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.testing.wire_decisions import refused
 
 pytestmark = pytest.mark.database
 
@@ -26,14 +27,6 @@ Say = Callable[..., Awaitable[placement_pb2.Placement]]
 
 ACTIVE = relationship_pb2.RELATIONSHIP_STATUS_ACTIVE
 PENDING_EVIDENCE = relationship_pb2.RELATIONSHIP_STATUS_PENDING_EVIDENCE
-
-
-async def refused(call: Awaitable[Any]) -> Refusal:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    refusal = refusal_of(caught.value)
-    assert refusal is not None
-    return refusal
 
 
 @pytest.fixture

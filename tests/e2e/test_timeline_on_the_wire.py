@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
-import grpc
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2, submission_pb2
@@ -14,7 +13,7 @@ from corrigenda.recall.v1 import recall_service_pb2, result_pb2, timeline_pb2
 from corrigenda.type.v1 import predicate_pb2, relationship_pb2, time_pb2
 from corrigenda_core.domain.errors import Reason
 from corrigenda_core.rpc.convert import instant_of, timestamp_of
-from corrigenda_core.rpc.status import refusal_of
+from corrigenda_core.testing.wire_decisions import refused_for
 
 pytestmark = pytest.mark.database
 
@@ -76,14 +75,6 @@ def ends(validity: time_pb2.Validity) -> str:
         f"{instant_of(getattr(interval, name)):%-d %b}" if interval.HasField(name) else ""
         for name in ("valid_from", "valid_to")
     )
-
-
-async def refused(call: Any) -> tuple[Reason, str]:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    refusal = refusal_of(caught.value)
-    assert refusal is not None
-    return refusal.reason, refusal.field
 
 
 @pytest.mark.rule("R9.4", "R4.7")
@@ -173,7 +164,7 @@ async def test_pages_of_a_timeline_show_one_view(new_team: NewTeam, deploys_from
     assert [*first.entries, *second.entries] == list(whole.entries)
     assert (await timeline(a, subject_of(placed))).total == 4
     request.predicate = "deploys_from"
-    assert await refused(a.recall.Timeline(request)) == (Reason.PAGE_TOKEN_MISMATCH, "page_token")
+    assert await refused_for(a.recall.Timeline(request)) == (Reason.PAGE_TOKEN_MISMATCH, "page_token")
 
 
 async def test_a_timeline_can_be_narrowed_to_a_slot_and_widened_to_what_points_at_it(
@@ -225,13 +216,13 @@ async def test_a_timeline_that_cannot_be_told_is_refused(new_team: NewTeam, depl
     a = team["A"]
     placed = await said(a, deploys_from("production deploys from main", "main"))
     entity = subject_of(placed)
-    assert await refused(timeline(a, MISSING)) == (Reason.RESOURCE_NOT_FOUND, "entity_id")
+    assert await refused_for(timeline(a, MISSING)) == (Reason.RESOURCE_NOT_FOUND, "entity_id")
     before = at(revision=placed.revision - 1)
-    assert await refused(timeline(a, entity, temporal=before)) == (Reason.RESOURCE_NOT_FOUND, "entity_id")
+    assert await refused_for(timeline(a, entity, temporal=before)) == (Reason.RESOURCE_NOT_FOUND, "entity_id")
     future = time_pb2.TemporalSelector(known_at=timestamp_of(day(1, year=2100)))
-    assert await refused(timeline(a, entity, temporal=future)) == (Reason.INVALID_FIELD, "temporal.known_at")
-    assert (await refused(timeline(a, entity, min_revision=10_000)))[0] is Reason.REVISION_NOT_REPLICATED
-    assert await refused(timeline(a, entity, predicate="x" * 65)) == (Reason.TOO_LARGE, "predicate")
+    assert await refused_for(timeline(a, entity, temporal=future)) == (Reason.INVALID_FIELD, "temporal.known_at")
+    assert (await refused_for(timeline(a, entity, min_revision=10_000)))[0] is Reason.REVISION_NOT_REPLICATED
+    assert await refused_for(timeline(a, entity, predicate="x" * 65)) == (Reason.TOO_LARGE, "predicate")
 
 
 async def test_a_row_with_many_versions_shows_the_latest(new_team: NewTeam, deploys_from: Request) -> None:

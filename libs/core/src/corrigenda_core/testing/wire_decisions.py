@@ -13,7 +13,7 @@ from corrigenda.ingest.v1 import forgetting_pb2, ingest_service_pb2, placement_p
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import decision_pb2, predicate_pb2, relationship_pb2
 
-from corrigenda_core.domain.errors import Refusal
+from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.rpc.status import refusal_of
 
 Row = relationship_pb2.Relationship
@@ -36,6 +36,12 @@ async def refused(call: Awaitable[Any]) -> Refusal:
             raise AssertionError(f"no refusal of ours: {error}") from error
         return refusal
     raise AssertionError(f"not refused: {answer}")
+
+
+async def refused_for(call: Awaitable[Any]) -> tuple[Reason, str]:
+    """Why a call is refused, and the field that it is refused for; raises as `refused` does."""
+    refusal = await refused(call)
+    return refusal.reason, refusal.field
 
 
 async def placement(client: Any, request: ingest_service_pb2.RememberRequest) -> placement_pb2.RelationshipPlacement:
