@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-import psycopg
 import pytest
 from corrigenda.admin.v1 import admin_service_pb2
 from corrigenda.ingest.v1 import ingest_service_pb2, submission_pb2
@@ -20,10 +19,9 @@ from corrigenda.options.v1 import key_scope_pb2
 from corrigenda.type.v1 import evidence_pb2, predicate_pb2, relationship_pb2
 from corrigenda_cli.local_secrets import DATABASE_ROLES, LocalSecrets, write_private
 from corrigenda_cli.stack import Stack
-from corrigenda_core.persistence.team_store import create_team
 from corrigenda_core.rpc.client import Client, Endpoints
-from corrigenda_core.serving import new_ids, now
 from corrigenda_core.testing.effort import examples, is_full_tier
+from corrigenda_core.testing.made_team import made_team
 from corrigenda_core.testing.otlp_collector import OtlpCollector
 from corrigenda_core.testing.pooler import PROGRAM_VARIABLE as POOLER_VARIABLE
 from corrigenda_core.testing.pooler import transaction_pooler
@@ -159,16 +157,7 @@ async def new_team(stack: Stack) -> AsyncIterator[Callable[..., Awaitable[WireTe
 async def _wire_team(
     stack: Stack, clients: AsyncExitStack, driven_from: datetime | None, profiles: Sequence[str]
 ) -> WireTeam:
-    with psycopg.connect(stack.url("corrigenda_migrator"), autocommit=True) as connection:
-        made = create_team(
-            connection,
-            name="a team",
-            admin_name="admin",
-            driven_from=driven_from,
-            ids=new_ids(),
-            now=now(),
-            pepper=stack.secrets.key_pepper.encode(),
-        )
+    made = made_team(stack.url("corrigenda_migrator"), stack.secrets.key_pepper, driven_from=driven_from)
     endpoints = Endpoints(
         ingest=stack.address("ingest"), conflict=stack.address("conflict"), recall=stack.address("recall")
     )

@@ -17,12 +17,11 @@ from corrigenda_cli.demonstration_team import prepare
 from corrigenda_cli.stack import Stack
 from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.persistence.ledger_verification import verify_ledger
-from corrigenda_core.persistence.team_store import create_team
 from corrigenda_core.ports.failpoints import Failpoint
 from corrigenda_core.rpc.client import Client, Endpoints
-from corrigenda_core.serving import new_ids, now
 from corrigenda_core.testing.effort import is_full_tier
 from corrigenda_core.testing.failpoints import LAUNCHER, VARIABLE
+from corrigenda_core.testing.made_team import made_team
 from corrigenda_core.testing.mutating_requests import (
     BEGINNING,
     MUTATING,
@@ -115,16 +114,9 @@ class Asked:
 
 async def asked(services: Services, deploys_from: Request, name: str, make: Make) -> Asked:
     """A fresh team that is prepared for a request to an RPC."""
-    with psycopg.connect(services.stack.url("corrigenda_migrator"), autocommit=True) as connection:
-        made = create_team(
-            connection,
-            name="a team",
-            admin_name="admin",
-            driven_from=BEGINNING,
-            ids=new_ids(),
-            now=now(),
-            pepper=services.stack.secrets.key_pepper.encode(),
-        )
+    made = made_team(
+        services.stack.url("corrigenda_migrator"), services.stack.secrets.key_pepper, driven_from=BEGINNING
+    )
     async with services.client(made.key) as admin:
         keys = {"admin": made.key, **await prepare(admin, ("A", "B"))}
         async with services.client(keys["A"]) as a, services.client(keys["B"]) as b:

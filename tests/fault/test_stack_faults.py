@@ -22,13 +22,12 @@ from corrigenda_cli.stack import Stack
 from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.persistence.embedded import EmbeddedPostgres
 from corrigenda_core.persistence.ledger_verification import verify_ledger
-from corrigenda_core.persistence.team_store import create_team
 from corrigenda_core.ports.failpoints import Failpoint
 from corrigenda_core.rpc.client import Client, Endpoints
 from corrigenda_core.rpc.convert import timestamp_of
-from corrigenda_core.serving import new_ids, now
 from corrigenda_core.testing.effort import examples, is_full_tier
 from corrigenda_core.testing.failpoints import LAUNCHER, VARIABLE
+from corrigenda_core.testing.made_team import made_team
 from corrigenda_core.testing.postgres import ROLE_PASSWORD, PostgresCluster
 
 pytestmark = pytest.mark.database
@@ -82,16 +81,7 @@ async def reviewing(stack: Stack) -> AsyncIterator[None]:
 
 async def team_of(stack: Stack, deploys_from: Request, profiles: int) -> tuple[str, str, list[str]]:
     """A driven team: its id, its admin's key, and keys of profiles that write."""
-    with psycopg.connect(stack.url("corrigenda_migrator"), autocommit=True) as connection:
-        made = create_team(
-            connection,
-            name="a team",
-            admin_name="admin",
-            driven_from=BEGINNING,
-            ids=new_ids(),
-            now=now(),
-            pepper=stack.secrets.key_pepper.encode(),
-        )
+    made = made_team(stack.url("corrigenda_migrator"), stack.secrets.key_pepper, driven_from=BEGINNING)
     keys = []
     async with client_of(stack, made.key) as admin:
         await admin.admin.RegisterPredicate(

@@ -16,20 +16,18 @@ from typing import Any
 from urllib.request import urlopen
 
 import grpc
-import psycopg
 import pytest
 from corrigenda.options.v1 import rules_pb2
 from corrigenda_cli.child import Child, start_child
 from corrigenda_cli.stack import PROCESSES, Stack
 from corrigenda_core.domain.errors import Reason
-from corrigenda_core.persistence.team_store import create_team
 from corrigenda_core.rpc.channels import ServiceChannel
 from corrigenda_core.rpc.json_mapping import fill_from_json, to_json
 from corrigenda_core.rpc.status import refusal_of
 from corrigenda_core.rpc.wire_methods import MethodCalls, WireMethod, wire_methods
-from corrigenda_core.serving import new_ids, now
 from corrigenda_core.testing.effort import examples
 from corrigenda_core.testing.filled_messages import filled, is_map, rules_of
+from corrigenda_core.testing.made_team import made_team
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
@@ -82,16 +80,13 @@ class Watched:
 @pytest.fixture(scope="module")
 async def watched(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Watched]:
     folder = tmp_path_factory.mktemp("watched")
-    with psycopg.connect(stack.url("corrigenda_migrator"), autocommit=True) as connection:
-        made = create_team(
-            connection,
-            name=f"{CANARY} team",
-            admin_name=f"{CANARY} admin",
-            driven_from=None,
-            ids=new_ids(),
-            now=now(),
-            pepper=stack.secrets.key_pepper.encode(),
-        )
+    made = made_team(
+        stack.url("corrigenda_migrator"),
+        stack.secrets.key_pepper,
+        driven_from=None,
+        name=f"{CANARY} team",
+        admin_name=f"{CANARY} admin",
+    )
     async with AsyncExitStack() as opened:
         ports = {name: free_port() for name in SERVICES}
 
