@@ -18,7 +18,6 @@ from corrigenda_core.testing.revisions import write_evidence
 
 pytestmark = pytest.mark.database
 
-DAY = timedelta(days=1)
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 
 
