@@ -49,7 +49,7 @@ def test_only_processes_that_ask_models_know_the_key_of_their_service(
 ) -> None:
     monkeypatch.setenv("CORRIGENDA_MODEL_SERVICE_KEY", "a key of a model service")
     monkeypatch.setenv("CORRIGENDA_MODEL_SERVICE_URL", "https://models.internal/v1")
-    told = {spec.name: stack._environment(spec) for spec in PROCESSES}
+    told = {spec.name: stack.environment_of(spec) for spec in PROCESSES}
     knowing = {name for name, environment in told.items() if "CORRIGENDA_MODEL_SERVICE_KEY" in environment}
     assert knowing == {"ingest", "conflict", "recall", "indexer"}
 
@@ -61,7 +61,7 @@ def test_a_notifier_is_started_only_where_webhooks_are_configured_and_knows_its_
     assert NOTIFIER not in configured_processes()
     monkeypatch.setenv(WEBHOOKS_VARIABLE, "webhooks.json")
     assert configured_processes() == (*PROCESSES, NOTIFIER)
-    environment = stack._environment(NOTIFIER)
+    environment = stack.environment_of(NOTIFIER)
     assert f"//{NOTIFIER.role}:" in environment["CORRIGENDA_DATABASE_URL"]
     assert not {stack.secrets.key_pepper, stack.secrets.page_token_key} & set(environment.values())
 

@@ -96,7 +96,7 @@ async def watched(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Asy
             child = await start_child(
                 name=name,
                 module=spec.module,
-                environment={**stack._environment(spec), **settings},
+                environment={**stack.environment_of(spec), **settings},
                 log_file=folder / f"{name}.log",
             )
             opened.push_async_callback(child.stop)

@@ -158,12 +158,37 @@ class Stack:
         child = await start_child(
             name=spec.name,
             module=spec.module,
-            environment={**self._environment(spec), **(settings or {})},
+            environment={**self.environment_of(spec), **(settings or {})},
             log_file=self.logs / f"{spec.name}.log",
             through=through,
         )
         self.children[name] = child
         return child
+
+    def environment_of(self, spec: ProcessSpec) -> dict[str, str]:
+        """What a process sees: of the secrets, its own role's password, and those that its work needs."""
+        withheld = _NOT_INHERITED if spec.asks_models else (*_NOT_INHERITED, _MODEL_KEY)
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(withheld)}
+        if spec.port is not None:
+            environment["CORRIGENDA_LISTEN"] = f"127.0.0.1:{0 if self.free_ports else spec.port}"
+        if spec.role is None:
+            return environment | {
+                f"CORRIGENDA_{name.upper()}_ADDRESS": self.address(name) for name in ("ingest", "conflict", "recall")
+            }
+        if self.pooler_url is None:
+            environment["CORRIGENDA_DATABASE_URL"] = self.url(spec.role)
+        else:
+            password = self.secrets.role_passwords[spec.role]
+            environment["CORRIGENDA_DATABASE_URL"] = role_url(self.pooler_url, spec.role, password)
+            environment["CORRIGENDA_DATABASE_PREPARES"] = "false"
+        if spec.name == CONFLICT and INGEST in self.children:
+            environment["CORRIGENDA_INGEST_ADDRESS"] = self.address(INGEST)
+        if spec.port is not None:
+            environment |= {
+                "CORRIGENDA_KEY_PEPPER": self.secrets.key_pepper,
+                "CORRIGENDA_PAGE_TOKEN_KEY": self.secrets.page_token_key,
+            }
+        return environment
 
     async def any_child_ended(self) -> Child:
         """Waits until a process of the stack ends, and returns it."""
@@ -215,28 +240,3 @@ class Stack:
             if child is not None:
                 self.say(f"stopping {spec.name}")
                 await child.stop()
-
-    def _environment(self, spec: ProcessSpec) -> dict[str, str]:
-        """What a process sees: of the secrets, its own role's password, and those that its work needs."""
-        withheld = _NOT_INHERITED if spec.asks_models else (*_NOT_INHERITED, _MODEL_KEY)
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(withheld)}
-        if spec.port is not None:
-            environment["CORRIGENDA_LISTEN"] = f"127.0.0.1:{0 if self.free_ports else spec.port}"
-        if spec.role is None:
-            return environment | {
-                f"CORRIGENDA_{name.upper()}_ADDRESS": self.address(name) for name in ("ingest", "conflict", "recall")
-            }
-        if self.pooler_url is None:
-            environment["CORRIGENDA_DATABASE_URL"] = self.url(spec.role)
-        else:
-            password = self.secrets.role_passwords[spec.role]
-            environment["CORRIGENDA_DATABASE_URL"] = role_url(self.pooler_url, spec.role, password)
-            environment["CORRIGENDA_DATABASE_PREPARES"] = "false"
-        if spec.name == CONFLICT and INGEST in self.children:
-            environment["CORRIGENDA_INGEST_ADDRESS"] = self.address(INGEST)
-        if spec.port is not None:
-            environment |= {
-                "CORRIGENDA_KEY_PEPPER": self.secrets.key_pepper,
-                "CORRIGENDA_PAGE_TOKEN_KEY": self.secrets.page_token_key,
-            }
-        return environment
