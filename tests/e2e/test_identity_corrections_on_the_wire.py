@@ -228,6 +228,8 @@ async def test_a_merge_joins_what_says_the_same_and_ends_the_case_that_it_explai
     shown = await b.ingest.CorrectEntityResolution(merge(other, main))
     applied = await b.ingest.CorrectEntityResolution(merge(other, main, token=shown.impact_token))
     assert list(applied.effects.conflict_ids) == [conflict.conflict_id]
+    for effects in (shown.effects, applied.effects):
+        assert (len(effects.conflict_ids), effects.conflict_ids_total, effects.conflict_ids_truncated) == (1, 1, False)
     corroborating = next(one.after for one in applied.effects.changes if not one.HasField("before"))
     assert corroborating.object.entity.entity_id == main
     own = await said(a, of_repository(deploys_from("A says again: production deploys from main", "main"), "one"))

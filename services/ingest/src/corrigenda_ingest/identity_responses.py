@@ -8,7 +8,7 @@ from corrigenda_core.domain.entities import BoundObservation
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.policy.identity_correction import Move
 from corrigenda_core.rpc.convert import timestamp_or_none
-from corrigenda_core.rpc.decision_messages import CHANGES_SHOWN, change_messages
+from corrigenda_core.rpc.decision_messages import change_messages, with_conflicts
 from corrigenda_core.rpc.relationship_messages import entity_summary, object_message
 
 from corrigenda_ingest.identity_look import PlannedCorrection
@@ -35,11 +35,9 @@ def corrected_identity(
             )
             for one in correction.divided_rows
         ],
-        effects=decision_pb2.DecisionEffects(
-            changes=shown,
-            changes_total=total,
-            changes_truncated=total > len(shown),
-            conflict_ids=sorted(case.conflict_id for case in planned.changes.cases)[:CHANGES_SHOWN],
+        effects=with_conflicts(
+            decision_pb2.DecisionEffects(changes=shown, changes_total=total, changes_truncated=total > len(shown)),
+            sorted(case.conflict_id for case in planned.changes.cases),
         ),
         marked_relationship_ids=correction.marked_rows[:MARKED_SHOWN],
         marked_total=len(correction.marked_rows),
