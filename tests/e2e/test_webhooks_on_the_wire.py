@@ -10,7 +10,7 @@ import signal
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -338,18 +338,18 @@ async def test_two_notifiers_share_the_work_and_a_lost_lease_records_nothing(
         late, _ = await store.claim(key, from_start=True)
         assert late is not None
         assert (await store.claim(key, from_start=True))[0] is None
-        assert await store.give_back(late, late.position)
+        assert await store.give_back(late)
         held, _ = await store.claim(key, from_start=True)
         assert held is not None
         assert held.token == late.token + 1
         far = Position(late.position.revision + 100, late.position.notice_id)
         assert not await store.renew(late)
-        assert not await store.advance(late, far, delivered=True)
+        assert not await store.advance(replace(late, position=far), delivered=True)
         assert not await store.rest(late, problem="timeout", rest_seconds=0.0)
         await store.park(late, alert_id=ALERTED, problem="timeout", reason="late", conflict_id=None, details={})
         assert await alerts_of(team, 0) == []
         assert (await store.pending(held, NoticeKind, limit=10)).notices == []
-        assert await store.advance(held, held.position, delivered=False)
+        assert await store.advance(held, delivered=False)
 
 
 async def notifier_process(stack: Stack, webhooks_file: Path) -> Child:

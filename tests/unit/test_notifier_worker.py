@@ -18,6 +18,7 @@ from corrigenda_conflict.notifier.sender import Accepted, Delivery, Failed
 from corrigenda_conflict.notifier.signing import new_secret, parse_secret
 from corrigenda_conflict.notifier.worker import Notifier, Pace
 from corrigenda_core.domain.cases import CaseKind, CaseStatus
+from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import ConflictId, EventId, TeamId
 from corrigenda_core.domain.notices import CaseNotice, NoticeKind
 from corrigenda_core.domain.time import Moment
@@ -71,6 +72,7 @@ class Records:
     unknown: frozenset[str] = frozenset()
     parked: list[tuple[str, str, Any]] = field(default_factory=list)
     given_back: list[str] = field(default_factory=list)
+    kept_by_force: frozenset[str] = frozenset()
     refuse: Counter[str] = field(default_factory=Counter)
     taken_away: set[str] = field(default_factory=set)
     renewed: int = 0
@@ -106,19 +108,21 @@ class Records:
         self.renewed += 1
         return self._holds(claim)
 
-    async def advance(self, claim: EndpointClaim, position: Position, *, delivered: bool) -> bool:
+    async def advance(self, claim: EndpointClaim, *, delivered: bool) -> bool:
         self._asked("advance")
         if not self._holds(claim):
             return False
         cursor = self.cursors[claim.key.name]
-        assert position >= cursor.position
-        cursor.position, cursor.attempts = position, 0
-        cursor.delivered += [position] if delivered else []
+        assert claim.position >= cursor.position
+        cursor.position, cursor.attempts = claim.position, 0
+        cursor.delivered += [claim.position] if delivered else []
         return True
 
-    async def give_back(self, claim: EndpointClaim, position: Position) -> bool:
+    async def give_back(self, claim: EndpointClaim) -> bool:
+        if claim.key.name in self.kept_by_force:
+            raise Refusal(Reason.STORE_UNAVAILABLE, "no database")
         self.given_back.append(claim.key.name)
-        return await self.advance(claim, position, delivered=False)
+        return await self.advance(claim, delivered=False)
 
     async def rest(self, claim: EndpointClaim, *, problem: str, rest_seconds: float) -> bool:
         cursor = self.cursors[claim.key.name]
@@ -292,6 +296,13 @@ async def test_a_database_that_is_away_ends_no_loop(call: str) -> None:
     assert telling.counted("failed_rounds_total") == 2
 
 
+async def test_an_endpoint_that_cannot_be_given_back_keeps_no_other() -> None:
+    telling = Telling(records=Records(kept_by_force=frozenset("a")))
+    await telling.run(endpoint("a"), endpoint("b"))
+    assert telling.receivers.got == {"a": EVERYTHING, "b": EVERYTHING}
+    assert telling.records.given_back == ["b"]
+
+
 async def test_what_an_endpoint_did_not_ask_for_is_passed_over_with_its_failures() -> None:
     telling = Telling()
     telling.records.cursors["a"] = Cursor(attempts=2)
@@ -305,9 +316,9 @@ async def test_an_idle_endpoint_is_noted_only_when_its_lease_is_half_over() -> N
     noted: list[Position] = []
     plain = telling.records.advance
 
-    async def advance(claim: EndpointClaim, position: Position, *, delivered: bool) -> bool:
-        noted.append(position)
-        return await plain(claim, position, delivered=delivered)
+    async def advance(claim: EndpointClaim, *, delivered: bool) -> bool:
+        noted.append(claim.position)
+        return await plain(claim, delivered=delivered)
 
     telling.records.advance = advance
     await telling.run(endpoint("a"))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import total_ordering
 
 from corrigenda_core.domain.cases import CaseAction, CaseKind, CaseStatus
 from corrigenda_core.domain.ids import ConflictId, EventId, ItemId, ProfileId, TeamId
@@ -28,16 +27,12 @@ _SQL = "webhooks.sql"
 _LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
 
-@total_ordering
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Position:
     """A place in the order in which a team's notices are told: behind the notice that it names."""
 
     revision: int
     notice_id: str
-
-    def __lt__(self, other: Position) -> bool:
-        return (self.revision, self.notice_id) < (other.revision, other.notice_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +45,10 @@ class EndpointKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointClaim:
-    """An endpoint that this process tells: ``token`` is the fencing token, ``attempts`` failed at what comes next."""
+    """An endpoint that this process tells.
+
+    ``token`` is the fencing token. It was told what is until ``position``; ``attempts`` failed at what comes next.
+    """
 
     key: EndpointKey
     token: int
@@ -103,7 +101,7 @@ class NoticeStore:
         """
         named = {"team_id": key.team_id, "endpoint": key.name}
         claimed, state = await self._run(
-            key,
+            key.team_id,
             self._sql.query("begin_cursor", **named, from_start=from_start, after_id=_LAST_ID),
             self._sql.query("claim_cursor", **named, lease_seconds=self._lease_seconds),
             self._sql.query("cursor_state", **named),
@@ -116,7 +114,7 @@ class NoticeStore:
     async def pending(self, claim: EndpointClaim, kinds: Collection[NoticeKind], *, limit: int) -> Pending:
         """What an endpoint is told next, of these kinds."""
         last, rows = await self._run(
-            claim.key,
+            claim.key.team_id,
             self._sql.query("last_revision", team_id=claim.key.team_id),
             self._sql.query(
                 "next_notices",
@@ -136,13 +134,13 @@ class NoticeStore:
         """Keeps an endpoint for another lease; says whether it was still held."""
         return await self._still_held(claim, "renew_cursor", lease_seconds=self._lease_seconds)
 
-    async def advance(self, claim: EndpointClaim, position: Position, *, delivered: bool) -> bool:
-        """Notes what was told until there, and keeps the endpoint for another lease; says whether it was still held."""
-        return await self._advance(claim, position, delivered=delivered, lease_seconds=self._lease_seconds)
+    async def advance(self, claim: EndpointClaim, *, delivered: bool) -> bool:
+        """Notes the claim's position, and keeps the endpoint for another lease; says whether it was still held."""
+        return await self._advance(claim, delivered=delivered, lease_seconds=self._lease_seconds)
 
-    async def give_back(self, claim: EndpointClaim, position: Position) -> bool:
-        """Lets an endpoint go at this place, so that another process takes it at once."""
-        return await self._advance(claim, position, delivered=False, lease_seconds=0.0)
+    async def give_back(self, claim: EndpointClaim) -> bool:
+        """Lets an endpoint go at the claim's position, so that another process takes it at once."""
+        return await self._advance(claim, delivered=False, lease_seconds=0.0)
 
     async def rest(self, claim: EndpointClaim, *, problem: str, rest_seconds: float) -> bool:
         """Notes a failed attempt and lets the endpoint go; nobody tries again before ``rest_seconds`` are over."""
@@ -160,7 +158,7 @@ class NoticeStore:
     ) -> None:
         """Gives an endpoint up until an operator resumes it, and raises the alert for that, in one commit."""
         await self._run(
-            claim.key,
+            claim.key.team_id,
             self._sql.query(
                 "park_cursor",
                 team_id=claim.key.team_id,
@@ -177,14 +175,14 @@ class NoticeStore:
 
     async def endpoints_of(self, team_id: TeamId) -> list[Row]:
         """How every endpoint of a team stands, for operators."""
-        query = self._sql.query("cursors_of_team", team_id=team_id)
-        rows: list[Row] = await self._work.run(team_id, lambda work: work.prefetched[query.name], prefetch=[query])
+        (rows,) = await self._run(team_id, self._sql.query("cursors_of_team", team_id=team_id))
         return rows
 
     async def position_of_message(self, team_id: TeamId, message_id: str) -> Position | None:
         """The place of a message by its id; ``None`` if there is none."""
-        query = self._sql.query("message_position", team_id=team_id, message_id=message_id)
-        rows: list[Row] = await self._work.run(team_id, lambda work: work.prefetched[query.name], prefetch=[query])
+        (rows,) = await self._run(
+            team_id, self._sql.query("message_position", team_id=team_id, message_id=message_id)
+        )
         return Position(rows[0]["revision"], message_id) if rows else None
 
     async def resume(self, key: EndpointKey, *, skip: Position | None = None) -> bool:
@@ -193,7 +191,7 @@ class NoticeStore:
         Says whether it was: it may be parked no more, or have been told ``skip`` already.
         """
         (rows,) = await self._run(
-            key,
+            key.team_id,
             self._sql.query(
                 "resume_cursor",
                 team_id=key.team_id,
@@ -204,21 +202,19 @@ class NoticeStore:
         )
         return bool(rows)
 
-    async def _advance(
-        self, claim: EndpointClaim, position: Position, *, delivered: bool, lease_seconds: float
-    ) -> bool:
+    async def _advance(self, claim: EndpointClaim, *, delivered: bool, lease_seconds: float) -> bool:
         return await self._still_held(
             claim,
             "advance_cursor",
-            after_revision=position.revision,
-            after_id=position.notice_id,
+            after_revision=claim.position.revision,
+            after_id=claim.position.notice_id,
             delivered=delivered,
             lease_seconds=lease_seconds,
         )
 
     async def _still_held(self, claim: EndpointClaim, statement: str, **parameters: object) -> bool:
         (rows,) = await self._run(
-            claim.key,
+            claim.key.team_id,
             self._sql.query(
                 statement,
                 team_id=claim.key.team_id,
@@ -229,11 +225,11 @@ class NoticeStore:
         )
         return bool(rows)
 
-    async def _run(self, key: EndpointKey, *queries: Query) -> list[list[Row]]:
+    async def _run(self, team_id: TeamId, *queries: Query) -> list[list[Row]]:
         """The rows of each query but those that only write."""
         names = [query.name for query in queries if query.name not in {"begin_cursor", "park_cursor"}]
         answers: list[list[Row]] = await self._work.run(
-            key.team_id, lambda work: [work.prefetched[name] for name in names], prefetch=queries
+            team_id, lambda work: [work.prefetched[name] for name in names], prefetch=queries
         )
         return answers
 

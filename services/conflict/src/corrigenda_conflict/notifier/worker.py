@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 import structlog
+from corrigenda_core.domain.errors import Refusal
 from corrigenda_core.domain.ids import IdRange
 from corrigenda_core.domain.notices import CaseNotice, Notice
 from corrigenda_core.persistence.notice_store import (
@@ -123,7 +124,7 @@ class Notifier:
 
     async def _round(self, turn: _Turn, stop: asyncio.Event) -> bool:
         """Tells an endpoint what comes next; says whether there was anything that it took."""
-        claim = turn.claim if self._is_held(turn) else await self._claimed(turn)
+        claim = self._held(turn) or await self._claimed(turn)
         if claim is None:
             return False
         pending = await self._store.pending(claim, turn.endpoint.kinds, limit=NOTICES_PER_LOOK)
@@ -191,7 +192,7 @@ class Notifier:
 
     async def _advance(self, turn: _Turn, claim: EndpointClaim, *, delivered: bool) -> bool:
         asked_at = self._monotonic_seconds()
-        if not await self._store.advance(claim, claim.position, delivered=delivered):
+        if not await self._store.advance(claim, delivered=delivered):
             self._lost(turn)
             return False
         turn.claim = replace(claim, attempts=0)
@@ -224,15 +225,18 @@ class Notifier:
 
     async def _let_go(self, turn: _Turn) -> None:
         """Gives an endpoint back, so that another process need not wait for the lease to end."""
-        if turn.claim is None or not self._is_held(turn):
+        claim = self._held(turn)
+        if claim is None:
             return
         try:
-            await self._store.give_back(turn.claim, turn.claim.position)
-        except Exception as error:  # noqa: BLE001 - the lease ends by itself; the other endpoints are given back as well
-            _log.warning("webhook_not_given_back", **_facts(turn), exc_info=error)
+            await self._store.give_back(claim)
+        except Refusal as refusal:
+            # The lease ends by itself; the other endpoints are given back as well.
+            _log.warning("webhook_not_given_back", **_facts(turn), exc_info=refusal)
 
-    def _is_held(self, turn: _Turn) -> bool:
-        return turn.claim is not None and self._monotonic_seconds() < turn.ends_at_seconds
+    def _held(self, turn: _Turn) -> EndpointClaim | None:
+        """The claim, unless its lease may have ended."""
+        return turn.claim if self._monotonic_seconds() < turn.ends_at_seconds else None
 
     def _lost(self, turn: _Turn) -> None:
         turn.claim = None
