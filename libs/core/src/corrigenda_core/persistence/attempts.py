@@ -93,11 +93,9 @@ async def attempt_on(connection: Connection) -> AsyncIterator[Progress]:
         yield progress
     except psycopg.Error as error:
         lost = is_connection_loss(error, connection)
-        await _roll_back(connection)
         raise AttemptFailed(error, connection_lost=lost, commit_sent=progress.commit_sent) from error
-    except BaseException:
+    finally:
         await _roll_back(connection)
-        raise
 
 
 async def repeat(

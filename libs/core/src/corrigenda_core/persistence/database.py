@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -171,12 +171,11 @@ class Database:
             UnsafeRole: if the role is superuser or BYPASSRLS, or may become one that is.
             PoolTimeout: if the database does not answer in time.
         """
-        try:
+        async with AsyncExitStack() as unless_opened:
+            unless_opened.push_async_callback(self._pool.close)
             await self._pool.open(wait=True, timeout=timeout_seconds)
             await self._check_role()
-        except BaseException:
-            await self._pool.close()
-            raise
+            unless_opened.pop_all()
 
     async def close(self) -> None:
         """Waits for transactions that were abandoned by their callers, then closes the pool."""

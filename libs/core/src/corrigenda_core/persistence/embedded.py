@@ -145,16 +145,15 @@ class EmbeddedPostgres:
             raise EmbeddedPostgresError("the server was started already")
         make_directory(self.directory, self._user)
         self._owner_lock = _take_owner_lock(self.directory)
-        try:
+        with contextlib.ExitStack() as unless_started:
+            unless_started.callback(self.stop)
             binaries = server_programs(self._user)
             if not self.data_dir.exists():
                 self._make_cluster(binaries, self._owner_lock)
             password = self._password()
             port = self._start_keeper(binaries)
-        except BaseException:
-            self.stop()
-            raise
-        self._url = f"postgresql://{SUPERUSER}:{quote(password)}@127.0.0.1:{port}/postgres"
+            self._url = f"postgresql://{SUPERUSER}:{quote(password)}@127.0.0.1:{port}/postgres"
+            unless_started.pop_all()
         return self._url
 
     def stop(self) -> None:
