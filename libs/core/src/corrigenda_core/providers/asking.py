@@ -16,6 +16,8 @@ A = TypeVar("A")
 
 MAX_RETRIES = decide_limit("verifier_retries").greatest
 MAX_PROBLEMS = 20
+NOT_KEPT = "must have no NUL and no unpaired surrogate"
+"""The problem of a text that is not kept as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

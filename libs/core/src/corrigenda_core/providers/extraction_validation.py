@@ -15,11 +15,10 @@ from corrigenda_core.policy.limits import decide_limit, is_within
 from corrigenda_core.policy.normalisation import decide_text_form, decide_value
 from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
 from corrigenda_core.ports.providers import ExtractionRequest, Extractor, ExtractorAnswer
-from corrigenda_core.providers.asking import MAX_PROBLEMS, MAX_RETRIES, Asking, NoAnswer, Patience
+from corrigenda_core.providers.asking import MAX_PROBLEMS, MAX_RETRIES, NOT_KEPT, Asking, NoAnswer, Patience
 from corrigenda_core.providers.metrics import Observe, unobserved
 
 MAX_EXTRACTOR_NAME_CODE_POINTS = 128
-NOT_KEPT = "must have no NUL and no unpaired surrogate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

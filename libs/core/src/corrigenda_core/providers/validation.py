@@ -19,12 +19,11 @@ from corrigenda_core.ports.providers import (
     Verifier,
     VerifierAnswer,
 )
-from corrigenda_core.providers.asking import MAX_PROBLEMS, MAX_RETRIES, Asking, NoAnswer, Patience
+from corrigenda_core.providers.asking import MAX_PROBLEMS, MAX_RETRIES, NOT_KEPT, Asking, NoAnswer, Patience
 from corrigenda_core.providers.metrics import Observe, unobserved
 
 MAX_REASON_CODE_POINTS = 1024
 MAX_VERIFIER_NAME_CODE_POINTS = 128
-NOT_KEPT = "must have no NUL and no unpaired surrogate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
