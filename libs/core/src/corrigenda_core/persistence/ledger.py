@@ -20,6 +20,7 @@ from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.domain.time import Moment
 from corrigenda_core.persistence import tables
 from corrigenda_core.persistence.commit_writes import written_tables
+from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.row_text import instant_text
 from corrigenda_core.persistence.row_writing import RowText, RowWriter
 
@@ -93,6 +94,16 @@ def ledgered_targets(sql: str) -> tuple[str, ...]:
     """The ledgered tables, and their histories, that a statement writes."""
     bases = {name: tables.metadata.tables.get(name.removesuffix("_history")) for name in written_tables(sql)}
     return tuple(sorted(name for name, base in bases.items() if base is not None and is_ledgered(base)))
+
+
+def require_outside_the_ledger(query: Query) -> None:
+    """Lets no statement by that would write rows of which no revision says so.
+
+    Raises:
+        ValueError: the statement writes a ledgered table.
+    """
+    if past_the_ledger := ledgered_targets(query.sql):
+        raise ValueError(f"{query.name} would write {', '.join(past_the_ledger)} past the ledger")
 
 
 def row_digest(writer: RowWriter, row: RowText, erased: Mapping[str, bytes] = MappingProxyType({})) -> bytes:

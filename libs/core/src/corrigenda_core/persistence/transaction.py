@@ -28,7 +28,13 @@ from corrigenda_core.persistence.idempotency import (
     response_row,
     stored_response,
 )
-from corrigenda_core.persistence.ledger import LedgerEntry, change_hash, is_ledgered, ledgered_targets, row_digest
+from corrigenda_core.persistence.ledger import (
+    LedgerEntry,
+    change_hash,
+    is_ledgered,
+    require_outside_the_ledger,
+    row_digest,
+)
 from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.round_trips import RoundTrips
 from corrigenda_core.persistence.row_text import instant_text
@@ -185,7 +191,7 @@ class Transaction:
         Raises:
             ValueError: if the statement writes a ledgered table.
         """
-        _refuse_past_the_ledger(query)
+        require_outside_the_ledger(query)
         self._writes.statement(query)
 
     def gather(self, query: Query) -> None:
@@ -194,7 +200,7 @@ class Transaction:
         Raises:
             ValueError: if the statement writes a ledgered table, or another parameter than a list differs.
         """
-        _refuse_past_the_ledger(query)
+        require_outside_the_ledger(query)
         self._writes.gather(query)
 
     @property
@@ -256,11 +262,6 @@ class Transaction:
         if self._revisions:
             return self._revisions[-1].moment
         return Moment(revision=self.reading.revision, at=self.reading.closed_at or self.reading.now)
-
-
-def _refuse_past_the_ledger(query: Query) -> None:
-    if past_the_ledger := ledgered_targets(query.sql):
-        raise ValueError(f"{query.name} would write {', '.join(past_the_ledger)} past the ledger")
 
 
 Plan = Callable[[Transaction], T | Awaitable[T]]

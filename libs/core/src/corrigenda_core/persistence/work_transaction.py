@@ -9,7 +9,7 @@ from typing import TypeVar
 from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.persistence.attempts import RetryPolicy, attempt_on, repeat
 from corrigenda_core.persistence.database import Database, Row
-from corrigenda_core.persistence.ledger import ledgered_targets
+from corrigenda_core.persistence.ledger import require_outside_the_ledger
 from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.round_trips import RoundTrips
 from corrigenda_core.persistence.team_clock import TeamClock
@@ -41,7 +41,7 @@ class WorkTransaction:
             ValueError: if one would write a ledgered table.
         """
         for query in queries:
-            _refuse_ledgered(query)
+            require_outside_the_ledger(query)
         return await self._trips.run(*queries)
 
 
@@ -73,7 +73,7 @@ class WorkRunner:
                 the commit may have happened), INTERNAL_ERROR.
         """
         for query in prefetch:
-            _refuse_ledgered(query)
+            require_outside_the_ledger(query)
         first = [_BEGIN, self._clock.set_team(team_id), *prefetch]
 
         async def attempt() -> T:
@@ -91,8 +91,3 @@ class WorkRunner:
                 return value
 
         return await self._database.within(deadline, repeat(attempt, self._database, self._retries, deadline))
-
-
-def _refuse_ledgered(query: Query) -> None:
-    if past_the_ledger := ledgered_targets(query.sql):
-        raise ValueError(f"{query.name} would write {', '.join(past_the_ledger)} past the ledger")
