@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
-from sqlalchemy import Table
-from sqlalchemy.dialects import postgresql
+from sqlalchemy import Table, make_url
 
 from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.row_text import array_text, encoder_of
@@ -19,7 +18,7 @@ from corrigenda_core.persistence.row_text import array_text, encoder_of
 COMMIT_COLUMNS = ("team_id", "revision", "recorded_at")
 VERSION = "version"
 
-_DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]
+_DIALECT = make_url("postgresql+psycopg://").get_dialect()()
 
 RowText = Mapping[str, str | None]
 """A row as canonical text by column; ``None`` is NULL."""
