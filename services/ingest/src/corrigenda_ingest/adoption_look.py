@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from corrigenda_core.domain.actors import Actor, ActorKind, Caller, KeyScope
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason, Refusal, missing
 from corrigenda_core.domain.evidence import Authority, ScanVerdict
 from corrigenda_core.domain.ids import EntityId, FragmentId, ProfileId, ProposalId, RelationshipId, TeamId
 from corrigenda_core.domain.objects import EntityObject, ValueObject
@@ -73,12 +73,7 @@ def adoptable_text(answers: Mapping[str, list[Row]], fragment_id: FragmentId, *,
     """
     row = next(iter(answers["adoptable_fragment"]), None)
     if row is None or (ScanVerdict(row["scan_verdict"]) is ScanVerdict.QUARANTINED and not row["released"]):
-        raise Refusal(
-            Reason.RESOURCE_NOT_FOUND,
-            "there is no such fragment",
-            field="fragment_id",
-            metadata={"resource_type": "fragment", "resource_id": fragment_id},
-        )
+        raise missing("fragment", fragment_id, field="fragment_id")
     if row["erased"]:
         raise Refusal(
             Reason.EVIDENCE_ERASED, "the text was erased", field="fragment_id", metadata={"fragment_id": fragment_id}
@@ -132,12 +127,7 @@ def own_relationship(facts: SubmissionFacts, relationship_id: RelationshipId, ca
     """
     row = facts.targets.get(relationship_id)
     if row is None:
-        raise Refusal(
-            Reason.RESOURCE_NOT_FOUND,
-            "there is no such relationship",
-            field="relationship_id",
-            metadata={"resource_type": "relationship", "resource_id": relationship_id},
-        )
+        raise missing("relationship", relationship_id, field="relationship_id")
     actor = Actor(kind=ActorKind.PROFILE, profile_id=caller.profile_id)
     may_change(actor, row.owner_id, Verb.ADOPT_EVIDENCE, resource_type="relationship", resource_id=row.relationship_id)
     return row

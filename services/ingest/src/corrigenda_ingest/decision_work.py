@@ -8,7 +8,7 @@ from typing import Protocol
 
 from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.entities import MentionRef
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason, Refusal, missing
 from corrigenda_core.domain.ids import EntityId, FragmentId, IdRange, PredicateKey
 from corrigenda_core.domain.items import ItemKind
 from corrigenda_core.domain.objects import Slot
@@ -255,12 +255,7 @@ class DecisionWork:
         form = decide_predicate_key(self.decision.predicate, field=field)
         predicate = facts.predicates.get(form)
         if predicate is None:
-            raise Refusal(
-                Reason.RESOURCE_NOT_FOUND,
-                "there is no such predicate",
-                field=field,
-                metadata={"resource_type": "predicate", "resource_id": form},
-            )
+            raise missing("predicate", form, field=field)
         if predicate.lifecycle is PredicateLifecycle.RETIRED:
             raise Refusal(
                 Reason.PREDICATE_RETIRED,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from corrigenda_core.domain.actors import Actor, ActorKind, Caller
 from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.entities import Entity, EntityName
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason, Refusal, missing
 from corrigenda_core.domain.ids import DecisionId, EntityId, IdempotencyKey, IdRange, StatementId
 from corrigenda_core.domain.objects import EntityObject, Slot
 from corrigenda_core.domain.relationships import Relationship
@@ -186,12 +186,7 @@ class IdentityLook:
         for entity in facts.entities:
             if entity.entity_id == entity_id:
                 return entity
-        raise Refusal(
-            Reason.RESOURCE_NOT_FOUND,
-            "there is no such entity",
-            field=field,
-            metadata={"resource_type": "entity", "resource_id": entity_id},
-        )
+        raise missing("entity", entity_id, field=field)
 
     def _correction(
         self, said: list[NamedObservation], source: Entity, target: Entity | None, new_entity_id: EntityId

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from corrigenda_core.domain.cases import CaseKind, SetKey
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason, Refusal, missing, stale
 from corrigenda_core.domain.ids import ProfileId
 from corrigenda_core.domain.objects import Object, Slot
 from corrigenda_core.domain.relationships import Relationship
@@ -68,12 +68,7 @@ def require_origins(prepared: PreparedSubmission, facts: SubmissionFacts) -> Non
     for number, evidence in enumerate(prepared.evidence):
         for place, fragment_id in enumerate(evidence.given.derived_from_fragment_ids):
             if fragment_id not in facts.origins:
-                raise Refusal(
-                    Reason.RESOURCE_NOT_FOUND,
-                    "there is no such fragment",
-                    field=f"evidence[{number}].derived_from_fragment_ids[{place}]",
-                    metadata={"resource_type": "fragment", "resource_id": fragment_id},
-                )
+                raise missing("fragment", fragment_id, field=f"evidence[{number}].derived_from_fragment_ids[{place}]")
             if facts.origins[fragment_id].erased:
                 raise Refusal(
                     Reason.EVIDENCE_ERASED,
@@ -93,12 +88,7 @@ def require_question(prepared: PreparedSubmission, bound: Sequence[BoundRelation
     if answered is None:
         return
     if answered.item_id not in facts.items:
-        raise Refusal(
-            Reason.RESOURCE_NOT_FOUND,
-            "there is no such review item",
-            field="resolution_context.item_id",
-            metadata={"resource_type": "review_item", "resource_id": answered.item_id},
-        )
+        raise missing("review_item", answered.item_id, field="resolution_context.item_id")
     if len(bound) != 1:
         raise Refusal(Reason.INVALID_FIELD, "a merge has exactly one relationship", field="proposal.relationships")
     (sentence,) = bound
@@ -119,12 +109,7 @@ def require_answerable(bound: BoundRelationship, facts: SubmissionFacts) -> None
         return
     case = facts.cases.get(answer.conflict_id)
     if case is None:
-        raise Refusal(
-            Reason.RESOURCE_NOT_FOUND,
-            "there is no such conflict",
-            field=f"{bound.prepared.field}.conflict_context.conflict_id",
-            metadata={"resource_type": "conflict", "resource_id": answer.conflict_id},
-        )
+        raise missing("conflict", answer.conflict_id, field=f"{bound.prepared.field}.conflict_context.conflict_id")
     slot = bound.slot
     keys = () if slot is None or bound.object is None else _set_keys(slot, bound.object)
     may_answer_case(case, keys, answer)
@@ -144,23 +129,15 @@ def require_target(bound: BoundRelationship, facts: SubmissionFacts, *, owner_id
     field = f"{bound.prepared.field}.correction_target"
     target = facts.targets.get(named.relationship_id)
     if target is None:
-        raise Refusal(
-            Reason.RESOURCE_NOT_FOUND,
-            "there is no such relationship",
-            field=f"{field}.relationship_id",
-            metadata={"resource_type": "relationship", "resource_id": named.relationship_id},
-        )
+        raise missing("relationship", named.relationship_id, field=f"{field}.relationship_id")
     if named.expected_version is not None and named.expected_version != target.version:
-        raise Refusal(
-            Reason.STALE_VERSION,
+        raise stale(
             f"the relationship is at version {target.version}, not {named.expected_version}",
+            resource_type="relationship",
+            resource_id=target.relationship_id,
+            expected=named.expected_version,
+            current=target.version,
             field=f"{field}.expected_version",
-            metadata={
-                "resource_type": "relationship",
-                "resource_id": target.relationship_id,
-                "expected_version": str(named.expected_version),
-                "current_version": str(target.version),
-            },
         )
     if bound.slot is not None and bound.object is not None and not _is_about(target, bound.slot, bound.object):
         raise Refusal(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason, Refusal, missing
 from corrigenda_core.domain.ids import FragmentId, ProfileId
 from corrigenda_core.domain.sources import FragmentSource, RetiredFragment, SourceState
 from corrigenda_core.persistence.ingest_store import StoredFragment, SubmissionFacts
@@ -139,12 +139,7 @@ class _Planning:
         field = f"supersedes_fragment_ids[{place}]"
         fragment = self._facts.origins.get(fragment_id)
         if fragment is None:
-            raise Refusal(
-                Reason.RESOURCE_NOT_FOUND,
-                "there is no such fragment",
-                field=field,
-                metadata={"resource_type": "fragment", "resource_id": fragment_id},
-            )
+            raise missing("fragment", fragment_id, field=field)
         same_text = fragment.content_sha256 == evidence.content_sha256
         if same_text and fragment.source == FragmentSource(
             fragment_id=fragment_id, claim=replace(evidence.claim(self._author_id), previous_source_revision=None)

@@ -70,3 +70,30 @@ class Refusal(Exception):
         self.field = field
         self.metadata = metadata or {}
         self.retry_after_seconds = retry_after_seconds
+
+
+def missing(resource_type: str, resource_id: str, *, field: str) -> Refusal:
+    """The refusal of an id that the team does not have, whoever else may have it."""
+    return Refusal(
+        Reason.RESOURCE_NOT_FOUND,
+        f"there is no such {resource_type.replace('_', ' ')}",
+        field=field,
+        metadata={"resource_type": resource_type, "resource_id": resource_id},
+    )
+
+
+def stale(
+    message: str, *, resource_type: str, resource_id: str, expected: int | None, current: int, field: str = ""
+) -> Refusal:
+    """The refusal of a request that was made for another version of a record than the current one."""
+    return Refusal(
+        Reason.STALE_VERSION,
+        message,
+        field=field,
+        metadata={
+            "resource_type": resource_type,
+            "resource_id": resource_id,
+            "expected_version": str(expected),
+            "current_version": str(current),
+        },
+    )

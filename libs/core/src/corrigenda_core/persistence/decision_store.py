@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from corrigenda_core.domain.entities import EntityName
-from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import EntityId, FragmentId, ItemId, PredicateKey, ProfileId, RelationshipId, TeamId
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.objects import Slot
@@ -126,13 +125,3 @@ def item_in(state: SlotState) -> ReviewItem:
     """The item that `item_by_id` found among the answers of a slot."""
     (row,) = state.answers["item_by_id"]
     return item_of(row, state.view.slot)
-
-
-def missing(resource_type: str, resource_id: str, *, field: str) -> Refusal:
-    """The refusal of an id that the team does not have, whoever else may have it."""
-    return Refusal(
-        Reason.RESOURCE_NOT_FOUND,
-        f"there is no such {resource_type.replace('_', ' ')}",
-        field=field,
-        metadata={"resource_type": resource_type, "resource_id": resource_id},
-    )

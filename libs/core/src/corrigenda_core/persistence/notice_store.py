@@ -180,9 +180,7 @@ class NoticeStore:
 
     async def position_of_message(self, team_id: TeamId, message_id: str) -> Position | None:
         """The place of a message by its id; ``None`` if there is none."""
-        (rows,) = await self._run(
-            team_id, self._sql.query("message_position", team_id=team_id, message_id=message_id)
-        )
+        (rows,) = await self._run(team_id, self._sql.query("message_position", team_id=team_id, message_id=message_id))
         return Position(rows[0]["revision"], message_id) if rows else None
 
     async def resume(self, key: EndpointKey, *, skip: Position | None = None) -> bool:

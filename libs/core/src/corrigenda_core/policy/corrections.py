@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from corrigenda_core.domain.decisions import FacetAssignment, GivenStart, Removal, RemovalReason, TimelineDecision
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason, Refusal, stale
 from corrigenda_core.domain.ids import DecisionId, StatementId
 from corrigenda_core.domain.relationships import LIVING_STATUSES, Closing, Relationship, Statement, Status
 from corrigenda_core.domain.slots import SlotView
@@ -147,14 +147,11 @@ def _closing(
 
 
 def _stale(row: Relationship, target: CorrectionTarget) -> Refusal:
-    return Refusal(
-        Reason.STALE_VERSION,
+    return stale(
         f"the relationship is at version {row.version}",
+        resource_type="relationship",
+        resource_id=row.relationship_id,
+        expected=target.expected_version,
+        current=row.version,
         field=_FIELD,
-        metadata={
-            "resource_type": "relationship",
-            "resource_id": row.relationship_id,
-            "expected_version": str(target.expected_version),
-            "current_version": str(row.version),
-        },
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from corrigenda_core.domain.entities import Entity, IdentityContext, Mention, MentionRef
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason, Refusal, missing
 from corrigenda_core.domain.ids import EntityId
 
 
@@ -256,12 +256,7 @@ def _decided(cluster: _Cluster, entities: Sequence[Entity]) -> IdentityDecision:
 
 def _may_be_known(mention: Mention, entity: Entity | None, *, field: str) -> None:
     if entity is None:
-        raise Refusal(
-            Reason.RESOURCE_NOT_FOUND,
-            "there is no such entity",
-            field=f"{field}.known_entity_id",
-            metadata={"resource_type": "entity", "resource_id": str(mention.known_entity_id)},
-        )
+        raise missing("entity", str(mention.known_entity_id), field=f"{field}.known_entity_id")
     if entity.kind != mention.kind:
         raise Refusal(
             Reason.INVALID_FIELD,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corrigenda_core.domain.actors import Actor
 from corrigenda_core.domain.decisions import Removal
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import missing, stale
 from corrigenda_core.domain.ids import ProfileId, RelationshipId
 from corrigenda_core.domain.relationships import Relationship, Statement
 from corrigenda_core.domain.slots import SlotView
@@ -28,23 +28,15 @@ def decide_own_row(
     """
     row = next((row for row in view.rows if row.relationship_id == row_id), None)
     if row is None:
-        raise Refusal(
-            Reason.RESOURCE_NOT_FOUND,
-            "there is no such relationship",
-            field="relationship_id",
-            metadata={"resource_type": "relationship", "resource_id": row_id},
-        )
+        raise missing("relationship", row_id, field="relationship_id")
     may_change(actor, row.owner_id, verb, resource_type="relationship", resource_id=row_id)
     if expected_version not in (None, row.version):
-        raise Refusal(
-            Reason.STALE_VERSION,
+        raise stale(
             f"the relationship is at version {row.version}",
-            metadata={
-                "resource_type": "relationship",
-                "resource_id": row_id,
-                "expected_version": str(expected_version),
-                "current_version": str(row.version),
-            },
+            resource_type="relationship",
+            resource_id=row_id,
+            expected=expected_version,
+            current=row.version,
         )
     return row
 

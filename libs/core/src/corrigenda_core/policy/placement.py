@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from corrigenda_core.domain.changes import Changes, OutcomeKind, PlacementOutcome
 from corrigenda_core.domain.decisions import TimelineDecision
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import missing
 from corrigenda_core.domain.evidence import Support
 from corrigenda_core.domain.ids import DecisionId, ReferenceId, RelationshipId, StatementId
 from corrigenda_core.domain.predicates import SameMomentPolicy
@@ -161,12 +161,7 @@ class _Placing:
         rows = {row.relationship_id: row for row in self.after.rows}
         row = rows.get(target.relationship_id)
         if row is None:
-            raise Refusal(
-                Reason.RESOURCE_NOT_FOUND,
-                "there is no such relationship",
-                field="correction_target",
-                metadata={"resource_type": "relationship", "resource_id": target.relationship_id},
-            )
+            raise missing("relationship", target.relationship_id, field="correction_target")
         held = may_correct(statement, row, target)
         decision_id = self._next_decision_id()
         decisions = plan_correction(self.after, statement, row, held, before, decision_id)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from corrigenda_core.domain.actors import Actor, KeyScope
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason, Refusal, stale
 from corrigenda_core.domain.ids import DecisionId
 from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
 from corrigenda_core.domain.resolutions import DecisionKind
@@ -89,16 +89,13 @@ def may_decide(
             metadata={"item_id": item.item_id, "status": item.status.value, "reason": item.reason},
         )
     if expected_version not in (None, item.version):
-        raise Refusal(
-            Reason.STALE_VERSION,
+        raise stale(
             f"the item is at version {item.version}, the decision was made for version {expected_version}",
+            resource_type="review_item",
+            resource_id=item.item_id,
+            expected=expected_version,
+            current=item.version,
             field="expected_version",
-            metadata={
-                "resource_type": "review_item",
-                "resource_id": item.item_id,
-                "expected_version": str(expected_version),
-                "current_version": str(item.version),
-            },
         )
 
 

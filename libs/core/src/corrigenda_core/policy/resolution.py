@@ -9,7 +9,7 @@ from typing import assert_never
 from corrigenda_core.domain.actors import ActorKind
 from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.decisions import Removal, RemovalReason, SameValue, TimelineDecision
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason, Refusal, stale
 from corrigenda_core.domain.evidence import Support, SupportDecision
 from corrigenda_core.domain.ids import DecisionId, ReferenceId, RelationshipId, StatementId
 from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
@@ -132,15 +132,12 @@ def may_answer_item(context: PlanContext, item: ReviewItem, expected_version: in
             metadata={"item_id": item.item_id, "status": item.status.value, "reason": item.reason},
         )
     if item.version != expected_version:
-        raise Refusal(
-            Reason.STALE_VERSION,
+        raise stale(
             f"the item is at version {item.version}, the decision was made for version {expected_version}",
-            metadata={
-                "resource_type": "review_item",
-                "resource_id": item.item_id,
-                "expected_version": str(expected_version),
-                "current_version": str(item.version),
-            },
+            resource_type="review_item",
+            resource_id=item.item_id,
+            expected=expected_version,
+            current=item.version,
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from corrigenda.conflict.v1 import conflict_service_pb2 as messages
 from corrigenda_core.domain.actors import Caller
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import missing
 from corrigenda_core.domain.explanations import Explanation
 from corrigenda_core.domain.ids import ConflictId
 from corrigenda_core.domain.snapshots import CaseSnapshot
@@ -47,7 +47,7 @@ class ExplainConflict:
         async def read(transaction: ReadTransaction, view: ReadView) -> ExplainedCase:
             found = await read_explained_case(transaction, view, conflict_id, present=isinstance(known, KnownNow))
             if found is None:
-                raise not_found(conflict_id)
+                raise missing("conflict", conflict_id, field="conflict_id")
             return found
 
         explained: ExplainedCase = await run_in_view(
@@ -60,16 +60,6 @@ class ExplainConflict:
             deadline=deadline,
         )
         return await _response(caller, conflict_id, explained)
-
-
-def not_found(conflict_id: ConflictId) -> Refusal:
-    """The refusal of a case that is not there, or is another team's."""
-    return Refusal(
-        Reason.RESOURCE_NOT_FOUND,
-        "there is no such conflict",
-        field="conflict_id",
-        metadata={"resource_type": "conflict", "resource_id": conflict_id},
-    )
 
 
 async def _response(

@@ -10,7 +10,7 @@ from corrigenda.conflict.v1 import competing_facts_pb2
 from corrigenda.conflict.v1 import conflict_service_pb2 as messages
 from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.competing import CompetingSlot
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Refusal, missing
 from corrigenda_core.domain.ids import EntityId, ProfileId, RelationshipId
 from corrigenda_core.domain.objects import EntityObject
 from corrigenda_core.domain.relationships import Relationship
@@ -128,12 +128,7 @@ async def _contested(
         ),
     )
     if not named:
-        raise Refusal(
-            Reason.RESOURCE_NOT_FOUND,
-            "there is no such entity",
-            field="entity_id",
-            metadata={"resource_type": "entity", "resource_id": request.entity_id},
-        )
+        raise missing("entity", request.entity_id, field="entity_id")
     return slots
 
 

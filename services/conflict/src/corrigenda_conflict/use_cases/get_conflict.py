@@ -8,6 +8,7 @@ from typing import Self
 from corrigenda.conflict.v1 import conflict_service_pb2 as messages
 from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.cases import CasePosition
+from corrigenda_core.domain.errors import missing
 from corrigenda_core.domain.ids import ConflictId
 from corrigenda_core.domain.views import KnownAtRevision, TemporalSelector
 from corrigenda_core.persistence.conflict_store import read_conflicts
@@ -20,7 +21,6 @@ from corrigenda_core.rpc.convert import known_of
 from corrigenda_core.rpc.page_tokens import PageTokens
 
 from corrigenda_conflict.responses import ConflictMessages, FurtherMember, event_message, further_records
-from corrigenda_conflict.use_cases.explain_conflict import not_found
 from corrigenda_conflict.use_cases.list_conflicts import NO_ID
 
 
@@ -66,7 +66,7 @@ class GetConflict:
             reading = await read_conflicts(transaction, view.recorded_by, conflict_ids=[conflict_id])
             shown = reading.cases.get(conflict_id)
             if shown is None:
-                raise not_found(conflict_id)
+                raise missing("conflict", conflict_id, field="conflict_id")
             further = further_records(shown)
             listed = further[start.further : start.further + page.size]
             room = page.size - len(listed)

@@ -9,12 +9,12 @@ from corrigenda.ingest.v1 import ingest_service_pb2, submission_pb2
 from corrigenda.type.v1 import relationship_pb2
 from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.entities import EntityName
-from corrigenda_core.domain.errors import Refusal
+from corrigenda_core.domain.errors import Refusal, missing
 from corrigenda_core.domain.ids import EntityId, ItemId, RelationshipId
 from corrigenda_core.domain.objects import Slot
 from corrigenda_core.domain.views import KnownAtRevision, TemporalSelector
 from corrigenda_core.persistence.conflict_store import read_conflicts, read_relationships
-from corrigenda_core.persistence.decision_store import missing, slot_of_item, slot_parameters, slots_of
+from corrigenda_core.persistence.decision_store import slot_of_item, slot_parameters, slots_of
 from corrigenda_core.persistence.named_sql import load_sql
 from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransaction
 from corrigenda_core.persistence.shown_store import entity_names_of, entity_names_query, profile_names_of

@@ -9,12 +9,12 @@ from corrigenda.conflict.v1 import conflict_service_pb2 as messages
 from corrigenda_core.deciding import Decided, Deciding, OwnerDecisions, nothing_beside, profile_actor
 from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.changes import Changes
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason, Refusal, missing
 from corrigenda_core.domain.ids import IdempotencyKey, ItemId
 from corrigenda_core.domain.resolutions import Answer, Provenance, Resolution
 from corrigenda_core.domain.slots import PlanContext
 from corrigenda_core.persistence.database import Row
-from corrigenda_core.persistence.decision_store import SlotState, item_by_id, item_in, missing, slot_of_item
+from corrigenda_core.persistence.decision_store import SlotState, item_by_id, item_in, slot_of_item
 from corrigenda_core.policy.authorization import Verb, may_change
 from corrigenda_core.policy.resolution import plan_resolution
 from corrigenda_core.ports.deadline import Deadline

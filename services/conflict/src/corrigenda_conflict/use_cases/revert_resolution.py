@@ -9,11 +9,12 @@ from corrigenda.conflict.v1 import conflict_service_pb2 as messages
 from corrigenda_core.deciding import Decided, Deciding, OwnerDecisions, nothing_beside, profile_actor
 from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.changes import Changes
+from corrigenda_core.domain.errors import missing
 from corrigenda_core.domain.ids import DecisionId, IdempotencyKey, ProfileId
 from corrigenda_core.domain.resolutions import Provenance
 from corrigenda_core.domain.slots import PlanContext
 from corrigenda_core.persistence.database import Row
-from corrigenda_core.persistence.decision_store import SlotState, missing
+from corrigenda_core.persistence.decision_store import SlotState
 from corrigenda_core.persistence.past_decisions import (
     not_reverted,
     past_decision_in,

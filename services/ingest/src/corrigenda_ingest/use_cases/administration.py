@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from corrigenda_core.domain.actors import Actor, ActorKind, Caller
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import missing
 from corrigenda_core.domain.ids import IdRange
 from corrigenda_core.domain.time import Instant, Moment
 from corrigenda_core.persistence.database import Row, Unbounded
@@ -69,10 +69,5 @@ def the_one(rows: Sequence[Row], *, resource_type: str, resource_id: str, field:
         Refusal: RESOURCE_NOT_FOUND, for a foreign one as for a missing one.
     """
     if not rows:
-        raise Refusal(
-            Reason.RESOURCE_NOT_FOUND,
-            f"there is no such {resource_type}",
-            field=field,
-            metadata={"resource_type": resource_type, "resource_id": resource_id},
-        )
+        raise missing(resource_type, resource_id, field=field)
     return rows[0]

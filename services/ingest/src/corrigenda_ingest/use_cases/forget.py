@@ -10,7 +10,7 @@ from corrigenda.ingest.v1 import forgetting_pb2, ingest_service_pb2
 from corrigenda_core.deciding import Decided, Deciding, OwnerDecisions, profile_actor
 from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.changes import Changes
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason, Refusal, missing
 from corrigenda_core.domain.forgetting import EndRow, Forgetting, RetractFragment, RetractRow
 from corrigenda_core.domain.ids import IdempotencyKey, IdRange
 from corrigenda_core.domain.resolutions import Provenance
@@ -19,7 +19,6 @@ from corrigenda_core.domain.submissions import Submission
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.decision_store import (
     SlotState,
-    missing,
     slot_of_relationship,
     slots_of_fragment,
 )

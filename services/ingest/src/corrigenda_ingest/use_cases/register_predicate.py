@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from corrigenda.admin.v1 import admin_service_pb2
 from corrigenda.type.v1 import predicate_pb2
 from corrigenda_core.domain.actors import Caller
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason, Refusal, stale
 from corrigenda_core.domain.ids import PredicateKey
 from corrigenda_core.domain.predicates import (
     Predicate,
@@ -129,16 +129,13 @@ def _before(transaction: Transaction) -> Predicate | None:
 def _require_version(request: admin_service_pb2.RegisterPredicateRequest, before: Predicate | None) -> None:
     current = 0 if before is None else before.version
     if request.HasField("expected_version") and request.expected_version != current:
-        raise Refusal(
-            Reason.STALE_VERSION,
+        raise stale(
             f"the predicate is at version {current}, not {request.expected_version}",
+            resource_type="predicate",
+            resource_id=request.definition.key,
+            expected=request.expected_version,
+            current=current,
             field="expected_version",
-            metadata={
-                "resource_type": "predicate",
-                "resource_id": request.definition.key,
-                "expected_version": str(request.expected_version),
-                "current_version": str(current),
-            },
         )
     if request.retire and before is None:
         raise Refusal(Reason.INVALID_FIELD, "what is not registered cannot be retired", field="retire")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from corrigenda.admin.v1 import admin_service_pb2
 from corrigenda_core.domain.actors import Actor, ActorKind, Caller
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason, Refusal, missing, stale
 from corrigenda_core.domain.evidence import SupportDecision
 from corrigenda_core.domain.ids import IdempotencyKey, IdRange
 from corrigenda_core.domain.objects import Slot
@@ -119,16 +119,13 @@ def _require_version(request: admin_service_pb2.RegisterSourceRequest, before: R
     current = 0 if before is None else before["version"]
     expected = request.expected_version if request.HasField("expected_version") else 0
     if expected != current:
-        raise Refusal(
-            Reason.STALE_VERSION,
+        raise stale(
             f"the source is at version {current}, not {expected}",
+            resource_type="source",
+            resource_id=request.definition.source_key or request.definition.source_group,
+            expected=expected,
+            current=current,
             field="expected_version",
-            metadata={
-                "resource_type": "source",
-                "resource_id": request.definition.source_key or request.definition.source_group,
-                "expected_version": str(expected),
-                "current_version": str(current),
-            },
         )
     if request.retire and before is None:
         raise Refusal(Reason.INVALID_FIELD, "what is not registered cannot be retired", field="retire")
@@ -137,13 +134,8 @@ def _require_version(request: admin_service_pb2.RegisterSourceRequest, before: R
 def _require_named(defined: RegisteredSource, answers: Mapping[str, list[Row]]) -> None:
     """Every speaker is a profile of the team, every predicate is registered."""
     speakers = defined.speakers.profiles if isinstance(defined.speakers, OnlyProfiles) else frozenset()
-    for missing in sorted(speakers - {row["profile_id"] for row in answers["profiles_there"]}):
-        raise Refusal(
-            Reason.RESOURCE_NOT_FOUND,
-            "there is no such profile",
-            field="definition.speaker_profile_ids",
-            metadata={"resource_type": "profile", "resource_id": missing},
-        )
+    for absent in sorted(speakers - {row["profile_id"] for row in answers["profiles_there"]}):
+        raise missing("profile", absent, field="definition.speaker_profile_ids")
     listed = defined.authoritative_for.keys if isinstance(defined.authoritative_for, OnlyPredicates) else frozenset()
     for unknown in sorted(listed - {row["predicate"] for row in answers["predicates_there"]}):
         raise Refusal(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from corrigenda.admin.v1 import admin_service_pb2 as messages
 from corrigenda_core.domain.actors import Actor, ActorKind, Caller
 from corrigenda_core.domain.changes import Changes
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import missing
 from corrigenda_core.domain.ids import IdempotencyKey, IdRange, PredicateKey
 from corrigenda_core.domain.objects import Slot
 from corrigenda_core.domain.slots import PlanContext, SlotView
@@ -73,12 +73,7 @@ class ScanConflicts:
     async def _total(self, caller: Caller, request: Request, deadline: Deadline) -> int:
         def read(transaction: ReadTransaction) -> int:
             if request.predicate and not transaction.prefetched["predicate_row"]:
-                raise Refusal(
-                    Reason.RESOURCE_NOT_FOUND,
-                    "there is no such predicate",
-                    field="predicate",
-                    metadata={"resource_type": "predicate", "resource_id": request.predicate},
-                )
+                raise missing("predicate", request.predicate, field="predicate")
             total: int = transaction.prefetched["slot_count"][0]["total"]
             return total
 

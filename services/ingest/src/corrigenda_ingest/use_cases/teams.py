@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from corrigenda.admin.v1 import admin_service_pb2, team_pb2
 from corrigenda_core.domain.actors import Caller
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import Reason, Refusal, stale
 from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.domain.time import Instant, Moment
 from corrigenda_core.persistence import tables
@@ -66,16 +66,13 @@ class Teams:
         def check(transaction: Transaction) -> None:
             (row,) = transaction.prefetched["team_row"]
             if request.HasField("expected_version") and request.expected_version != row["version"]:
-                raise Refusal(
-                    Reason.STALE_VERSION,
+                raise stale(
                     f"the policy is at version {row['version']}, not {request.expected_version}",
+                    resource_type="team_policy",
+                    resource_id=transaction.team_id,
+                    expected=request.expected_version,
+                    current=row["version"],
                     field="expected_version",
-                    metadata={
-                        "resource_type": "team_policy",
-                        "resource_id": transaction.team_id,
-                        "expected_version": str(request.expected_version),
-                        "current_version": str(row["version"]),
-                    },
                 )
 
         def change(transaction: Transaction, moment: Moment) -> admin_service_pb2.UpdateTeamPolicyResponse:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from corrigenda.recall.v1 import recall_service_pb2 as messages
 from corrigenda_core.domain.actors import Caller
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import missing
 from corrigenda_core.domain.ids import RelationshipId
 from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransaction
 from corrigenda_core.persistence.surroundings_store import read_known_rows
@@ -36,12 +36,7 @@ class GetRelationship:
         async def read(transaction: ReadTransaction, view: ReadView) -> messages.GetRelationshipResponse:
             known = await read_known_rows(transaction, view, [RelationshipId(request.relationship_id)])
             if not known.rows:
-                raise Refusal(
-                    Reason.RESOURCE_NOT_FOUND,
-                    "there is no such relationship",
-                    field="relationship_id",
-                    metadata={"resource_type": "relationship", "resource_id": request.relationship_id},
-                )
+                raise missing("relationship", request.relationship_id, field="relationship_id")
             in_view = await relationships_in_view(transaction, view, known)
             return messages.GetRelationshipResponse(
                 relationship=in_view.message(known.rows[0]),

@@ -8,7 +8,7 @@ from corrigenda.recall.v1 import recall_service_pb2 as messages
 from corrigenda.recall.v1 import source_history_pb2
 from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.decisions import RemovalReason
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import missing
 from corrigenda_core.domain.fates import CarriedBy, SourcedObservation, SourceHistory
 from corrigenda_core.domain.ids import ProfileId
 from corrigenda_core.domain.relationships import Status
@@ -56,12 +56,7 @@ class GetSourceHistory:
                 profile_names_query(transaction.team_id, [ProfileId(request.profile_id)] if request.profile_id else []),
             )
             if request.profile_id and not profiles:
-                raise Refusal(
-                    Reason.RESOURCE_NOT_FOUND,
-                    "there is no such profile",
-                    field="profile_id",
-                    metadata={"resource_type": "profile", "resource_id": request.profile_id},
-                )
+                raise missing("profile", request.profile_id, field="profile_id")
             history = decide_source_history((_observation(row), row["times"]) for row in said)
             return messages.GetSourceHistoryResponse(
                 history=_message(history, fragments[0]["total"]), revision=view.revision

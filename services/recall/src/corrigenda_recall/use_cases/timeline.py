@@ -11,7 +11,7 @@ from corrigenda.recall.v1 import recall_service_pb2 as messages
 from corrigenda.recall.v1 import timeline_pb2
 from corrigenda.type.v1 import object_pb2
 from corrigenda_core.domain.actors import Caller
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import missing
 from corrigenda_core.domain.ids import RelationshipId
 from corrigenda_core.domain.relationships import Relationship, Status, Tier
 from corrigenda_core.domain.views import KnownAtRevision
@@ -105,12 +105,7 @@ async def _entity_and_rows(
         ),
     )
     if not named:
-        raise Refusal(
-            Reason.RESOURCE_NOT_FOUND,
-            "there is no such entity",
-            field="entity_id",
-            metadata={"resource_type": "entity", "resource_id": request.entity_id},
-        )
+        raise missing("entity", request.entity_id, field="entity_id")
     entity = object_pb2.EntitySummary(
         entity_id=named[0]["entity_id"], name=named[0]["name"], entity_kind=named[0]["kind"]
     )

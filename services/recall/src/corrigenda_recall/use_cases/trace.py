@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from corrigenda.recall.v1 import recall_service_pb2 as messages
 from corrigenda_core.domain.actors import Caller
-from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.errors import missing
 from corrigenda_core.domain.ids import EntityId, RelationshipId
 from corrigenda_core.domain.objects import EntityObject
 from corrigenda_core.domain.relationships import Relationship
@@ -61,7 +61,7 @@ class Trace:
             store = TraceStore(transaction, view, RelationshipId(request.relationship_id))
             head = await store.head()
             if head is None:
-                raise _not_found(request)
+                raise missing("relationship", request.relationship_id, field="relationship_id")
             lineage = await _lineage(store, request)
             totals = _totals(head, lineage)
             planned = planned_page(_paged(totals, request), TracePlace.of(page.after), page.size)
@@ -83,15 +83,6 @@ class Trace:
             min_revision=request.min_revision,
             deadline=deadline,
         )
-
-
-def _not_found(request: messages.TraceRequest) -> Refusal:
-    return Refusal(
-        Reason.RESOURCE_NOT_FOUND,
-        "there is no such relationship",
-        field="relationship_id",
-        metadata={"resource_type": "relationship", "resource_id": request.relationship_id},
-    )
 
 
 def _max_depth(request: messages.TraceRequest) -> int:
