@@ -20,7 +20,11 @@ from corrigenda_core.settings_source import SETTINGS_SOURCE
 
 def is_loopback(address: str) -> bool:
     """Whether ``host:port`` is reached from this machine alone."""
-    host = address.rpartition(":")[0].strip("[]")
+    return is_loopback_host(address.rpartition(":")[0].strip("[]"))
+
+
+def is_loopback_host(host: str) -> bool:
+    """Whether a host is reached from this machine alone: by its address, or by the one name that means it."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -6,7 +6,6 @@ may write the file decides where events go: it belongs to the operator, and no r
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +16,13 @@ from uuid import UUID
 from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.domain.notices import NoticeKind
 from corrigenda_core.persistence.notice_store import EndpointKey
+from corrigenda_core.wire_config import is_loopback_host
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from corrigenda_conflict.notifier.signing import Secret, UnusableSecret, parse_secret
 
 ENDPOINTS_MAX = 200
 FILE_BYTES_MAX = 1 << 20
-
-_LOOPBACK_NAME = "localhost"
 
 
 class EndpointsRefused(Exception):
@@ -68,7 +66,7 @@ class _EndpointEntry(_Strict):
             raise ValueError("url is no URL") from None
         if not parts.hostname or parts.fragment or "@" in parts.netloc:
             raise ValueError("url must name a host, and neither a user, a password nor a fragment")
-        may_be_plain = self.allow_plain_http or _is_loopback(parts.hostname)
+        may_be_plain = self.allow_plain_http or is_loopback_host(parts.hostname)
         if parts.scheme != "https" and not (parts.scheme == "http" and may_be_plain):
             raise ValueError("url must begin with https://, or name this machine, or allow_plain_http must be set")
         return self
@@ -126,12 +124,3 @@ def _bounded(path: Path) -> bytes:
     if len(content) > FILE_BYTES_MAX:
         raise EndpointsRefused(f"{path.name} is larger than {FILE_BYTES_MAX} bytes")
     return content
-
-
-def _is_loopback(host: str) -> bool:
-    if host == _LOOPBACK_NAME:
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
