@@ -16,6 +16,7 @@ import json
 import os
 import signal
 import sys
+from contextlib import suppress
 
 READY_FD = "CORRIGENDA_READY_FD"
 LIFELINE_FD = "CORRIGENDA_LIFELINE_FD"
@@ -48,6 +49,12 @@ def stop_event() -> asyncio.Event:
         # Nothing is ever written to the lifeline: it becomes readable only by its end.
         loop.add_reader(descriptor, parent_gone)
     return event
+
+
+async def wait_for_stop(stop: asyncio.Event, seconds: float) -> None:
+    """Waits for the stop event, but no longer than ``seconds``."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(stop.wait(), seconds)
 
 
 def release_free_memory() -> None:

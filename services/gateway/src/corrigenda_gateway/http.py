@@ -6,12 +6,11 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 import structlog
 import uvicorn
-from corrigenda_core.process import announce_ready, stop_event
+from corrigenda_core.process import announce_ready, stop_event, wait_for_stop
 from corrigenda_core.security.certificates import CertificateFiles, ServerTls
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
@@ -115,8 +114,7 @@ async def _stopped(stop: asyncio.Event, tls: ServerTls | None, context: ssl.SSLC
     files = CertificateFiles(tls.files)
     files.have_changed()
     while not stop.is_set():
-        with suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), CERTIFICATE_LOOK_SECONDS)
+        await wait_for_stop(stop, CERTIFICATE_LOOK_SECONDS)
         if files.have_changed():
             try:
                 tls.context()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 
 from corrigenda_core.ports.deadline import Deadline
+from corrigenda_core.process import wait_for_stop
 
 POLL_SECONDS = 0.25
 RESERVE_SECONDS = 0.5
@@ -22,6 +22,5 @@ async def is_going_on(deadline: Deadline, stopping: asyncio.Event) -> bool:
     left = deadline.remaining_seconds() - RESERVE_SECONDS
     if left <= 0:
         return False
-    with suppress(TimeoutError):
-        await asyncio.wait_for(stopping.wait(), min(POLL_SECONDS, left))
+    await wait_for_stop(stopping, min(POLL_SECONDS, left))
     return not stopping.is_set()

@@ -25,6 +25,7 @@ from corrigenda_core.persistence.notice_store import (
     notice_id_of,
     position_of,
 )
+from corrigenda_core.process import wait_for_stop
 
 from corrigenda_conflict.notifier.endpoints import Endpoint
 from corrigenda_conflict.notifier.message import body_of
@@ -119,7 +120,7 @@ class Notifier:
                 self._metrics.failed_rounds.inc()
                 _log.error("webhook_round_failed", **_facts(turn), exc_info=error)
             if not told:
-                await _wait(stop, self._pace.poll_seconds)
+                await wait_for_stop(stop, self._pace.poll_seconds)
         await self._let_go(turn)
 
     async def _round(self, turn: _Turn, stop: asyncio.Event) -> bool:
@@ -269,11 +270,3 @@ def _facts(turn: _Turn) -> dict[str, object]:
 
 def _facts_of(notice: Notice) -> dict[str, object]:
     return {"kind": notice.kind.value, "notice_id": notice_id_of(notice), "revision": notice.moment.revision}
-
-
-async def _wait(stop: asyncio.Event, seconds: float) -> None:
-    """Waits for the stop event, but no longer than ``seconds``."""
-    try:
-        await asyncio.wait_for(stop.wait(), seconds)
-    except TimeoutError:
-        return

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 from corrigenda_core.persistence.review_store import ReviewGauge
+from corrigenda_core.process import wait_for_stop
 
 from corrigenda_conflict.reviewer.metrics import ReviewMetrics
 
@@ -33,7 +34,4 @@ async def show_gauges_until(
             metrics.show(await read())
         except Exception as error:  # noqa: BLE001 - a gauge that cannot be read must not end the process
             _log.warning("gauges_not_read", exc_info=error)
-        try:
-            await asyncio.wait_for(stop.wait(), every_seconds)
-        except TimeoutError:
-            continue
+        await wait_for_stop(stop, every_seconds)

@@ -14,6 +14,7 @@ from corrigenda_core.domain.snapshots import INDEPENDENT_SOURCES, Outcome
 from corrigenda_core.persistence.review_cases import CaseRows
 from corrigenda_core.persistence.review_store import Claim, ClaimedCases, ReviewStore, RunClaim, RunCounters, TeamNow
 from corrigenda_core.policy.case_review import ATTEMPTS_EXHAUSTED
+from corrigenda_core.process import wait_for_stop
 
 from corrigenda_conflict.reviewer.look import Look, Looked
 from corrigenda_conflict.reviewer.metrics import ReviewMetrics
@@ -84,7 +85,7 @@ class Reviewer:
             started = self._start(await self._due_teams(), stop)
             worked = await self._some_settled(started)
             if not worked and not stop.is_set():
-                await _wait(stop, self._pace.poll_seconds)
+                await wait_for_stop(stop, self._pace.poll_seconds)
         await asyncio.gather(*self._at_work.values())
 
     def _start(self, due: list[TeamId], stop: asyncio.Event) -> int:
@@ -258,11 +259,3 @@ def _count(counters: RunCounters, looked: Looked) -> None:
             counters.marked_overdue += 1
         case Outcome.OVERDUE | Outcome.KEEP_OPEN:
             counters.kept += 1
-
-
-async def _wait(stop: asyncio.Event, seconds: float) -> None:
-    """Waits for the stop event, but no longer than ``seconds``."""
-    try:
-        await asyncio.wait_for(stop.wait(), seconds)
-    except TimeoutError:
-        return

@@ -10,6 +10,7 @@ import structlog
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import TeamId
 from corrigenda_core.persistence.space_store import FIRST_PLACE, SpaceStore
+from corrigenda_core.process import wait_for_stop
 
 from corrigenda_recall.indexer.embedding import DocumentEmbedder
 from corrigenda_recall.indexer.metrics import IndexMetrics
@@ -69,10 +70,7 @@ class Respacer:
             except Exception as error:  # noqa: BLE001 - the loop is one of the two places that outlive any failure
                 self._metrics.failed_rounds.inc()
                 _log.error("respace_round_failed", exc_info=error)
-            try:
-                await asyncio.wait_for(stop.wait(), self._check_seconds)
-            except TimeoutError:
-                continue
+            await wait_for_stop(stop, self._check_seconds)
 
     async def run_round(self, stop: asyncio.Event) -> None:
         """All documents of all teams that are in other spaces; ends early where the embedder does not answer."""

@@ -19,6 +19,7 @@ from corrigenda_core.persistence.document_store import (
     WaitingBatch,
 )
 from corrigenda_core.policy.search_terms import plan_document_terms
+from corrigenda_core.process import wait_for_stop
 
 from corrigenda_recall.indexer.embedding import DocumentEmbedder
 from corrigenda_recall.indexer.metrics import IndexMetrics
@@ -101,7 +102,7 @@ class Indexer:
                 self._metrics.failed_rounds.inc()
                 _log.error("index_round_failed", exc_info=error)
             if not worked:
-                await _wait(stop, self._pace.poll_seconds)
+                await wait_for_stop(stop, self._pace.poll_seconds)
 
     async def run_round(self, stop: asyncio.Event) -> bool:
         """One batch of every stale team; says whether there was anything to do."""
@@ -230,11 +231,3 @@ class Indexer:
             deferred=len(made.deferred),
             given_up=made.given_up,
         )
-
-
-async def _wait(stop: asyncio.Event, seconds: float) -> None:
-    """Waits for the stop event, but no longer than ``seconds``."""
-    try:
-        await asyncio.wait_for(stop.wait(), seconds)
-    except TimeoutError:
-        return
