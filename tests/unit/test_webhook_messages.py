@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from corrigenda_conflict.notifier.__main__ import main
 from corrigenda_conflict.notifier.endpoints import ENDPOINTS_MAX, FILE_BYTES_MAX, EndpointsRefused, read_endpoints
 from corrigenda_conflict.notifier.message import BODY_BYTES_MAX, body_of
 from corrigenda_conflict.notifier.retrying import Retrying
@@ -260,3 +261,25 @@ def test_a_rest_lies_between_a_half_and_the_whole(failures: int, draw: float, fi
     rest = retrying.rest_after(Failed(problem="timeout"), failures=failures, draw=draw)
     assert rest is not None
     assert min(first, longest) / 2 <= rest <= longest
+
+
+@pytest.mark.parametrize(
+    ("seconds", "named"),
+    [("nine", "CORRIGENDA_WEBHOOK_TIMEOUT_SECONDS"), ("59", "CORRIGENDA_WEBHOOK_LEASE_SECONDS must be longer")],
+)
+def test_a_notifier_that_cannot_start_says_why_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, seconds: str, named: str
+) -> None:
+    webhooks = tmp_path / "webhooks.json"
+    webhooks.write_text("{}", encoding="utf-8")
+    monkeypatch.setenv("CORRIGENDA_WEBHOOKS_FILE", str(webhooks))
+    monkeypatch.setenv("CORRIGENDA_DATABASE_URL", "postgresql://notifier:hunter2@127.0.0.1:1/unused")
+    monkeypatch.setenv("CORRIGENDA_WEBHOOK_TIMEOUT_SECONDS", seconds)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    told = capsys.readouterr().err
+    assert told.startswith("not started: ")
+    assert named in told
+    assert told.count("\n") == 1
+    assert "hunter2" not in told
