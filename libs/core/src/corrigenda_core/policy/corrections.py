@@ -12,6 +12,7 @@ from corrigenda_core.domain.slots import SlotView
 from corrigenda_core.domain.submissions import CorrectionTarget
 from corrigenda_core.domain.time import EARLIEST, Instant, Interval, TimeBasis
 from corrigenda_core.policy.lanes import is_excluding_value, is_slot_exclusive, value_of
+from corrigenda_core.policy.systems_of_record import may_end_record
 from corrigenda_core.policy.timeline import Timeline
 
 _FIELD = "correction_target"
@@ -105,8 +106,7 @@ def plan_correction(
 
 
 def _may_overrule(statement: Statement, carried: Sequence[Statement], row: Relationship) -> None:
-    sources = {other.source for other in carried if other.record}
-    if sources and not (statement.record and sources == {statement.source}):
+    if not may_end_record(statement, carried):
         raise Refusal(
             Reason.SYSTEM_OF_RECORD,
             "only its source corrects a system of record",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from corrigenda_core.domain.relationships import Closing
 from corrigenda_core.domain.time import EARLIEST, Instant, KnownBound, TimeBasis
 from corrigenda_core.policy.lanes import Entry, Value, is_excluding_value
+from corrigenda_core.policy.systems_of_record import may_end_record
 
 _TRUST = list(TimeBasis)
 
@@ -189,10 +190,7 @@ def _is_over(run: Run, at: Instant | None) -> bool:
 
 def _may_end(entry: Entry, run: Run) -> bool:
     """Whether an entry may end a run: what a system of record says is ended by that source alone."""
-    if entry.value == run.value:
-        return True
-    said_by = {other.statement.source for other in run.entries if other.statement.record}
-    return not said_by or (entry.statement.record and said_by == {entry.statement.source})
+    return entry.value == run.value or may_end_record(entry.statement, (other.statement for other in run.entries))
 
 
 def _of(value: Value, closings: Iterable[Closing]) -> list[Closing]:

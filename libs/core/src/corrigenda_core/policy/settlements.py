@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from corrigenda_core.domain.decisions import GivenStart, TimelineDecision
@@ -9,6 +10,7 @@ from corrigenda_core.domain.ids import DecisionId, RelationshipId, StatementId
 from corrigenda_core.domain.relationships import Closing, Relationship, Statement
 from corrigenda_core.domain.slots import SlotView
 from corrigenda_core.domain.time import TimeBasis
+from corrigenda_core.policy.systems_of_record import may_end_record
 
 
 def decide_settlement(
@@ -35,6 +37,9 @@ def decide_settlement(
             ),
         )
     rows: dict[RelationshipId, Relationship] = {row.relationship_id: row for row in view.rows}
+    carried: defaultdict[RelationshipId | None, list[Statement]] = defaultdict(list)
+    for other in view.statements:
+        carried[other.relationship_id].append(other)
     ending = sorted(
         {
             other.relationship_id
@@ -43,7 +48,8 @@ def decide_settlement(
             and other.start is None
             and other.statement_id not in started
             and other.relationship_id in rows
-            and _may_end(statement, other.relationship_id, view)
+            # R4.13: on any path.
+            and may_end_record(statement, carried[other.relationship_id])
         }
     )
     return tuple(
@@ -54,17 +60,10 @@ def decide_settlement(
             object_key=rows[relationship_id].object.key,
             polarity=rows[relationship_id].polarity,
             at=statement.start.at,
-            statement_ids=tuple(s.statement_id for s in view.statements if s.relationship_id == relationship_id),
+            statement_ids=tuple(s.statement_id for s in carried[relationship_id]),
             made_for=(statement.statement_id,),
             conditional=True,
             basis=statement.start.basis,
         )
         for relationship_id in ending
     )
-
-
-def _may_end(statement: Statement, row_id: RelationshipId, view: SlotView) -> bool:
-    """Whether a statement may end a row: of a system of record, only a newer record of the same source may."""
-    # R4.13: on any path.
-    sources = {other.source for other in view.statements if other.relationship_id == row_id and other.record}
-    return not sources or (statement.record and sources == {statement.source})
