@@ -185,7 +185,7 @@ class CallGate(grpc.aio.ServerInterceptor):
                 self._tell(call, span)
             status = status_of(call.refusal)
             details = [(DETAILS_KEY, status.SerializeToString()), (REQUEST_ID_KEY, call.request_id)]
-            pushback = pushback_milliseconds(call.refusal)
+            pushback = pushback_milliseconds(call.refusal, context.time_remaining())
             if pushback is not None:
                 details.append((PUSHBACK_KEY, str(pushback)))
             return await context.abort(CODES[call.refusal.reason], status.message, tuple(details))
