@@ -113,7 +113,6 @@ async def _stopped(stop: asyncio.Event, tls: ServerTls | None, context: ssl.SSLC
         await stop.wait()
         return
     files = CertificateFiles(tls.files)
-    files.have_changed()
     while not stop.is_set():
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), CERTIFICATE_LOOK_SECONDS)
