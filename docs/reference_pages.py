@@ -11,7 +11,7 @@ from pathlib import Path
 
 from corrigenda_core.domain.errors import Reason
 from corrigenda_core.policy.limits import LIMITS
-from corrigenda_core.rpc.comments import comment_of
+from corrigenda_core.rpc.refusal_text import next_action
 from corrigenda_core.rpc.status import CODES, RETRY_AFTER_SECONDS
 
 DOCS = Path(__file__).resolve().parent
@@ -37,10 +37,9 @@ def errors_page() -> str:
         ]
         lines.append("|---|---|---|")
         for reason in (one for one in Reason if CODES[one] is code):
-            said = " ".join(comment_of(f"corrigenda.errors.v1.ErrorReason.ERROR_REASON_{reason.name}").split())
             seconds = RETRY_AFTER_SECONDS.get(reason)
             after = "" if seconds is None else f"{seconds:g} s, unless the answer says otherwise"
-            lines.append(f"| `{reason.name}` | {said.removeprefix(f'{code.name}. ')} | {after} |")
+            lines.append(f"| `{reason.name}` | {next_action(reason)} | {after} |")
         lines.append("")
     return "\n".join(lines)
 

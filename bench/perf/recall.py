@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import sys
 import tempfile
 import time
@@ -24,7 +23,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import psycopg
 from corrigenda.ingest.v1 import ingest_service_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2, result_pb2
 from corrigenda.type.v1 import evidence_pb2, relationship_pb2
@@ -44,6 +42,7 @@ from corrigenda_recall.requests import RecallQuestion
 from corrigenda_recall.use_cases.recall import Recall
 from large_team import NOTES, frequent_query, grow, name_of, note_of, telling_query, text_of
 from machine import machine_facts
+from processor_time import ServerTime, process_seconds
 from recorded import Batches, RecordingDatabase, replay
 from remember import BenchTeam, percentile, summary
 
@@ -95,6 +94,7 @@ class LargeTeam:
         address = stack.address("ingest")
         self.endpoints = Endpoints(ingest=address, conflict=address, recall=stack.address("recall"))
         self.size = 1
+        self._server_time = ServerTime(stack.admin_url)
         self._vectors: list[str] = []
 
     async def prepare(self) -> None:
@@ -152,7 +152,7 @@ class LargeTeam:
         """The statements that each answer asks the database for."""
         caller = Caller(
             team_id=self.team.team_id,
-            profile_id=self.team.profile_id,  # type: ignore[arg-type]
+            profile_id=self.team.profile_id,
             key_id=KeyId("bench"),
             scopes=frozenset({KeyScope.READ}),
         )
@@ -169,32 +169,12 @@ class LargeTeam:
         return await replay(self._stack.url("corrigenda_recall"), transactions, {})
 
     def service_cpu_seconds(self) -> float:
-        """Processor time of the recall service so far: what a busy machine does not change much."""
-        return sum(_times(self._stack.children["recall"].pid)[:2])
+        """Processor time of the recall service so far."""
+        return process_seconds(self._stack.children["recall"].pid)
 
     def server_cpu_seconds(self) -> float:
-        """The same of the database server: of itself, of its processes, and of those that have ended."""
-        with psycopg.connect(self._stack.admin_url, autocommit=True) as connection:
-            row = connection.execute("SELECT split_part(pg_read_file('postmaster.pid'), E'\n', 1)::integer").fetchone()
-        server = int(row[0]) if row else 0
-        processes = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
-        return sum(_times(server)) + sum(sum(_times(one)) for one in processes if _parent(one) == server)
-
-
-def _fields(pid: int) -> list[str]:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:  # It has ended meanwhile.
-        return ["0"] * 15
-
-
-def _times(pid: int) -> list[float]:
-    """Seconds of a process in its own code and in the system's, and the same two of its children that have ended."""
-    return [int(field) / os.sysconf("SC_CLK_TCK") for field in _fields(pid)[11:15]]
-
-
-def _parent(pid: int) -> int:
-    return int(_fields(pid)[1])
+        """The same of the database server."""
+        return self._server_time.seconds()
 
 
 async def compared(team: LargeTeam, queries: Sequence[str], rounds: int) -> dict[str, Any]:

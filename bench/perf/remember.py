@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from corrigenda_cli.demonstration_team import prepare
 from corrigenda_cli.stack import Stack
 from corrigenda_core.config import LogFormat, LogLevel
 from corrigenda_core.domain.actors import Caller, KeyScope
-from corrigenda_core.domain.ids import KeyId
+from corrigenda_core.domain.ids import KeyId, ProfileId
 from corrigenda_core.observability import configure_logging
 from corrigenda_core.persistence.database import Database
 from corrigenda_core.persistence.read_transaction import ReadRunner
@@ -51,6 +51,8 @@ from corrigenda_ingest.use_cases.remember import Remember
 from corrigenda_ingest.use_cases.remember_many import RememberMany, Submitted
 from corrigenda_ingest.verification_tokens import VerificationTokens
 from machine import machine_facts
+from processor_time import ServerTime, process_seconds
+from pydantic import SecretStr
 from recorded import Batches, RecordingDatabase, replay
 from statements import statement
 
@@ -83,7 +85,7 @@ class BenchTeam:
         self.endpoints = Endpoints(ingest=address, conflict=address, recall=address)
         self.team_id, self.admin_key = made.team_id, made.key
         self.key = ""
-        self.profile_id = ""
+        self.profile_id = ProfileId("")
 
     async def prepare(self) -> None:
         """Registers the predicate and makes the author."""
@@ -95,7 +97,7 @@ class BenchTeam:
             note.ClearField("proposal")
             note.evidence[0].content = "A note."
             answer = await author.ingest.Remember(note)
-            self.profile_id = answer.placement.author.profile_id
+            self.profile_id = ProfileId(answer.placement.author.profile_id)
 
 
 def require_placed(answer: ingest_service_pb2.RememberResponse) -> None:
@@ -165,10 +167,11 @@ class Recorder:
 async def recorder(stack: Stack, team: BenchTeam) -> AsyncIterator[Recorder]:
     """A recorder for a team; looks before a commit are not noted."""
     url = stack.url("corrigenda_ingest")
-    settings = IngestSettings(database_url=url, key_pepper="p" * 32, page_token_key="t" * 32)  # type: ignore[arg-type]
+    secret = SecretStr("s" * 32)
+    settings = IngestSettings(database_url=SecretStr(url), key_pepper=secret, page_token_key=secret)
     caller = Caller(
         team_id=team.team_id,
-        profile_id=team.profile_id,  # type: ignore[arg-type]
+        profile_id=team.profile_id,
         key_id=KeyId("bench"),
         scopes=frozenset({KeyScope.WRITE}),
     )
@@ -185,12 +188,11 @@ async def recorder(stack: Stack, team: BenchTeam) -> AsyncIterator[Recorder]:
 
 
 class CpuClock:
-    """Processor time of the service and of the database server: what a busy machine changes less than durations."""
+    """Processor time of the service and of the database server, for each of some statements."""
 
     def __init__(self, stack: Stack) -> None:
         self._service = stack.children["ingest"].pid
-        with psycopg.connect(stack.admin_url) as connection:
-            self._server = _parents()[connection.info.backend_pid]
+        self._server = ServerTime(stack.admin_url)
         self._before = self._read()
 
     def milliseconds_per(self, count: int) -> dict[str, float]:
@@ -199,25 +201,7 @@ class CpuClock:
         return {name: round(1000 * (self._before[name] - before[name]) / count, 2) for name in before}
 
     def _read(self) -> dict[str, float]:
-        server = [self._server, *(pid for pid, parent in _parents().items() if parent == self._server)]
-        return {"service": _cpu_seconds(self._service), "server": sum(map(_cpu_seconds, server))}
-
-
-def _parents() -> dict[int, int]:
-    """The parent of every process."""
-    found = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdecimal():
-            with suppress(OSError):
-                found[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-    return found
-
-
-def _cpu_seconds(pid: int) -> float:
-    try:
-        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
-    except OSError:
-        return 0.0
+        return {"service": process_seconds(self._service), "server": self._server.seconds()}
 
 
 async def one_after_the_other(team: BenchTeam, numbers: range) -> list[float]:

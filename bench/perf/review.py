@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import statistics
 import sys
 import tempfile
@@ -38,6 +37,7 @@ from corrigenda_cli.stack import PROCESSES, Stack
 from corrigenda_core.rpc.client import Client, Endpoints
 from corrigenda_core.rpc.convert import timestamp_of
 from machine import machine_facts
+from processor_time import process_seconds
 from psycopg import sql
 
 TARGET_EVALUATED_PER_SECOND = 300
@@ -133,9 +133,8 @@ class Team:
         return time.perf_counter() - started
 
     def reviewer_cpu_seconds(self) -> float:
-        """Processor time of the reviewer process so far: what a busy machine does not change much."""
-        fields = Path(f"/proc/{self.stack.children['reviewer'].pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Processor time of the reviewer process so far."""
+        return process_seconds(self.stack.children["reviewer"].pid)
 
     async def until_looked_at(self) -> None:
         """Waits until every case of the team had its first look."""

@@ -89,6 +89,16 @@ def test_each_process_connects_as_a_role_of_its_own() -> None:
     assert len({role for (role,) in roles.values()}) == len(roles)
 
 
+def test_a_process_gets_the_secrets_of_its_own_work_alone() -> None:
+    known = set()
+    for parameter in workloads():
+        (container,) = parameter.values[0]["spec"]["template"]["spec"]["containers"]
+        known |= {(parameter.id, one["secretRef"]["name"]) for one in container["envFrom"] if "secretRef" in one}
+    # Who authenticates callers knows the pepper; who sets the passwords of roles, and nobody else, knows these.
+    serving = {(name, "corrigenda") for name in ("ingest", "conflict", "recall")}
+    assert known == {*serving, ("migrate", "corrigenda-passwords")}
+
+
 def test_the_gateway_gets_no_secret() -> None:
     (deployment,) = [d for d in documents(BASE / "gateway.yaml") if d["kind"] == "Deployment"]
     assert "secret" not in str(deployment["spec"]).lower()

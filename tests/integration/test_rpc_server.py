@@ -84,6 +84,8 @@ class Ingest(ingest_service_pb2_grpc.IngestServiceServicer):
                 raise Refusal(Reason.INTERNAL_ERROR, "the database refused the change", metadata=metadata)
             case "refuse":
                 raise Refusal(Reason.CONTENTION, "concurrent writes", retry_after_seconds=0.25)
+            case "refuse for long":
+                raise Refusal(Reason.CONTENTION, "concurrent writes", retry_after_seconds=2.0)
             case "stale":
                 raise Refusal(Reason.STALE_VERSION, "somebody was faster")
             case "wait":
@@ -444,6 +446,15 @@ async def test_a_client_repeats_what_is_safe_to_repeat_as_soon_as_the_server_say
     assert (contended.reason, stale.reason) == (Reason.CONTENTION, Reason.STALE_VERSION)
     assert [line.get("reason") for line in logs].count("CONTENTION") == 4
     assert [line.get("reason") for line in logs].count("STALE_VERSION") == 1
+
+
+async def test_a_refusal_arrives_where_the_deadline_leaves_no_time_for_another_try(start: Start) -> None:
+    running = await start()
+    async with running.client(retries=True) as client:
+        # With the connection made, nothing of the call's time goes into it.
+        await client.ingest.GetPlacement(placement())
+        _, refusal = await refused(client.ingest.Remember(remember("refuse for long"), timeout=1.9))
+    assert refusal.reason is Reason.CONTENTION
 
 
 async def test_a_budget_ends_retries_while_a_server_is_ill(start: Start) -> None:

@@ -47,3 +47,11 @@ def test_whoever_may_try_again_is_told_when_and_the_others_that_it_is_of_no_use(
 @pytest.mark.parametrize(("seconds", "told"), [(0.0301, 31), (2.0, 2000), (2.1, -1), (1000.0, -1)])
 def test_nobody_is_kept_waiting_for_longer_than_a_person_would(seconds: float, told: int) -> None:
     assert pushback_milliseconds(Refusal(Reason.RATE_LIMITED, "no", retry_after_seconds=seconds)) == told
+
+
+@pytest.mark.parametrize(("remaining", "told"), [(None, 1000), (1.01, 1000), (1.0, -1), (0.2, -1), (0.0, -1)])
+def test_nobody_is_kept_waiting_until_a_deadline_that_comes_before_the_next_try(
+    remaining: float | None, told: int
+) -> None:
+    refusal = Refusal(Reason.OVERLOADED, "no", retry_after_seconds=1.0)
+    assert pushback_milliseconds(refusal, remaining) == told

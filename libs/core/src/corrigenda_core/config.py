@@ -90,7 +90,7 @@ class ObservedSettings(BaseSettings):
     otlp_endpoint: str | None = Field(
         default=None,
         validation_alias=AliasChoices("CORRIGENDA_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"),
-        description="URL of an OpenTelemetry collector (gRPC). Default: nothing is traced.",
+        description="URL of an OpenTelemetry collector (gRPC). Default: traces and metrics are sent nowhere.",
     )
     trace_sample_ratio: float = Field(
         default=0.1, ge=0.0, le=1.0, description="Share of calls that are traced, unless the caller decided already."

@@ -18,8 +18,7 @@ from corrigenda_core.commit_metrics import CommitMetrics
 from corrigenda_core.config import ProcessSettings, ServerSettings
 from corrigenda_core.domain.ids import IdRange, KeyId
 from corrigenda_core.domain.time import Instant
-from corrigenda_core.observability import configure_logging, make_registry, open_tracing, serve_metrics, trace_with
-from corrigenda_core.otlp_metrics import start_metrics_export
+from corrigenda_core.observed import open_observation
 from corrigenda_core.persistence.database import PREPARES_MAX, Database, PoolSettings
 from corrigenda_core.persistence.key_store import find_key
 from corrigenda_core.persistence.named_sql import load_sql
@@ -85,39 +84,29 @@ async def open_foundation(
     Raises:
         UnsafeRole: if the process's database role may pass row-level security.
     """
-    configure_logging(level=settings.log_level, format=settings.log_format, process=name)
-    tracing = open_tracing(process=name, otlp_endpoint=settings.otlp_endpoint, sample_ratio=settings.trace_sample_ratio)
-    trace_with(tracing)
-    registry = make_registry()
-    stop_export = start_metrics_export(registry, process=name, otlp_endpoint=settings.otlp_endpoint)
-    health = ProcessHealth()
-    metrics = None if settings.metrics_listen is None else serve_metrics(settings.metrics_listen, registry, health)
-    database = Database(
-        settings.database_url.get_secret_value(),
-        settings=PoolSettings(
-            max_connections=settings.database_connections,
-            prepares_max=PREPARES_MAX if settings.database_prepares else 0,
-        ),
-        name=f"corrigenda {name}",
-    )
-    try:
+    with open_observation(settings, name) as observed:
+        database = Database(
+            settings.database_url.get_secret_value(),
+            settings=PoolSettings(
+                max_connections=settings.database_connections,
+                prepares_max=PREPARES_MAX if settings.database_prepares else 0,
+            ),
+            name=f"corrigenda {name}",
+        )
         async with database:
             yield Foundation(
                 name=name,
                 database=database,
                 reader=ReadRunner(database, team_clock=TeamClock(reading=reading)),
-                runner=TransactionRunner(database, failpoints=armed(), committed=CommitMetrics(registry).committed),
-                registry=registry,
-                health=health,
+                runner=TransactionRunner(
+                    database, failpoints=armed(), committed=CommitMetrics(observed.registry).committed
+                ),
+                registry=observed.registry,
+                health=observed.health,
                 new_ids=new_ids,
                 now=now,
-                ready_facts={} if metrics is None else {"metrics": metrics.address},
+                ready_facts=observed.ready_facts,
             )
-    finally:
-        if metrics is not None:
-            metrics.close()
-        stop_export()
-        tracing.close()
 
 
 def page_tokens(settings: ServerSettings) -> PageTokens:

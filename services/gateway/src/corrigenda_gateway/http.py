@@ -112,7 +112,6 @@ async def _stopped(stop: asyncio.Event, tls: ServerTls | None, context: ssl.SSLC
         await stop.wait()
         return
     files = CertificateFiles(tls.files)
-    files.have_changed()
     while not stop.is_set():
         await wait_for_stop(stop, CERTIFICATE_LOOK_SECONDS)
         if files.have_changed():

@@ -66,7 +66,6 @@ class ServiceChannel:
         self._retries = retries
         self._tls = tls
         self._files = CertificateFiles(() if tls is None else tls.files)
-        self._files.have_changed()
         self._channel = open_channel(target, None if tls is None else tls.credentials(), retries=retries)
         self._closing: set[asyncio.Task[Any]] = set()
 

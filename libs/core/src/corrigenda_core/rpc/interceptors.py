@@ -161,6 +161,19 @@ class CallGate(grpc.aio.ServerInterceptor):
     async def _serve(self, target: _Target, payload: _Payload, context: _Context) -> Message | None:
         call = _arrival(target.method, context)
         self._metrics.began()
+        answer = await self._attempted(target, call, payload, context)
+        if call.refusal is None:
+            return answer
+        # Its span has ended by now: whoever is answered may look for the trace at once.
+        status = status_of(call.refusal)
+        details = [(DETAILS_KEY, status.SerializeToString()), (REQUEST_ID_KEY, call.request_id)]
+        pushback = pushback_milliseconds(call.refusal, context.time_remaining())
+        if pushback is not None:
+            details.append((PUSHBACK_KEY, str(pushback)))
+        return await context.abort(CODES[call.refusal.reason], status.message, tuple(details))
+
+    async def _attempted(self, target: _Target, call: _Arrival, payload: _Payload, context: _Context) -> Message | None:
+        """The answer of a call that goes well; how another one ended is noted in it."""
         with _tracer.start_as_current_span(
             target.method.path[1:],
             context=propagate.extract(call.metadata),
@@ -183,12 +196,7 @@ class CallGate(grpc.aio.ServerInterceptor):
                 if call.refusal is not None:
                     call.code = CODES[call.refusal.reason].name
                 self._tell(call, span)
-            status = status_of(call.refusal)
-            details = [(DETAILS_KEY, status.SerializeToString()), (REQUEST_ID_KEY, call.request_id)]
-            pushback = pushback_milliseconds(call.refusal)
-            if pushback is not None:
-                details.append((PUSHBACK_KEY, str(pushback)))
-            return await context.abort(CODES[call.refusal.reason], status.message, tuple(details))
+        return None
 
     async def _within_deadline(
         self, target: _Target, call: _Arrival, payload: _Payload, context: _Context

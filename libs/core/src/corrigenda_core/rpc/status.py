@@ -107,15 +107,22 @@ def retry_after_seconds(refusal: Refusal) -> float | None:
     return refusal.retry_after_seconds or RETRY_AFTER_SECONDS.get(refusal.reason)
 
 
-def pushback_milliseconds(refusal: Refusal) -> int | None:
+def pushback_milliseconds(refusal: Refusal, remaining_seconds: float | None = None) -> int | None:
     """What a client's library is told about a retry; ``None`` where it would not try one anyway.
 
-    It is told to wait no longer than a person would: beyond that the refusal itself is the better answer.
+    It is told to wait no longer than a person would: beyond that the refusal itself is the better answer. So it is to a
+    caller whose own deadline comes first: the library would keep the refusal and wait, and tell of the deadline alone.
+
+    Args:
+        refusal: what the call is answered with.
+        remaining_seconds: how long the caller will wait for an answer; ``None``: forever.
     """
     if CODES[refusal.reason] not in RETRIED_CODES:
         return None
     seconds = retry_after_seconds(refusal)
     if seconds is None or seconds > _PUSHBACK_SECONDS_MAX:
+        return _NO_RETRY
+    if remaining_seconds is not None and seconds >= remaining_seconds:
         return _NO_RETRY
     return math.ceil(seconds * 1000)
 

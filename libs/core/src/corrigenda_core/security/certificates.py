@@ -75,11 +75,12 @@ class ClientTls:
 
 
 class CertificateFiles:
-    """Notices that files were replaced."""
+    """Notices that files were replaced, from now on."""
 
     def __init__(self, files: tuple[Path, ...]) -> None:
         self._files = files
         self._seen: Stamp | None = None
+        self.have_changed()
 
     def have_changed(self) -> bool:
         """Whether they are others than at the last call that said so, and all there."""
@@ -101,7 +102,6 @@ def server_credentials(tls: ServerTls) -> grpc.ServerCredentials:
         OSError: the files do not hold what they should when the server starts.
     """
     files = CertificateFiles(tls.files)
-    files.have_changed()
     first = _configuration(tls)
 
     # What the stubs do not know: ``None`` keeps what there is.
