@@ -258,3 +258,4 @@ async def test_other_shells_have_their_script(shell: str, run: Callable[..., Any
     assert (status, called) == (0, [])
     assert "conflicts" in out
     assert "corrigenda" in out
+    assert "let a relationship of yours stand on a text of another profile" in out

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from corrigenda_cli.__main__ import main
 from corrigenda_core.security.certificates import ClientTls, ServerTls
 from corrigenda_core.settings_source import read_settings
 from corrigenda_core.testing.certificates import Authority
@@ -126,3 +127,15 @@ def test_agents_reach_a_gateway_on_a_network_by_tls_or_where_it_is_allowed(
     tls = GatewaySettings().http_tls()
     assert tls is not None
     assert tls.certificate == tmp_path / "server.crt.pem"
+
+
+def test_the_gateway_of_one_agent_tells_of_settings_it_cannot_use_in_one_line(
+    environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment.setenv("CORRIGENDA_INGEST_ADDRESS", "memory.example:7101")
+    with pytest.raises(SystemExit) as ended:
+        main(["mcp"])
+    assert ended.value.code == 2
+    told = capsys.readouterr().err
+    assert told.startswith("not started: memory.example:7101 is another machine")
+    assert "Traceback" not in told

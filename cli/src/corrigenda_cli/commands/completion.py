@@ -34,5 +34,16 @@ def run(options: argparse.Namespace) -> int:
 
     from corrigenda_cli.__main__ import parser_for
 
-    print(shtab.complete(parser_for([]), shell=options.shell))
+    parser = parser_for([])
+    _describe_by_summary(parser)
+    print(shtab.complete(parser, shell=options.shell))
     return ExitStatus.DONE
+
+
+def _describe_by_summary(parser: argparse.ArgumentParser) -> None:
+    """Lets a shell show each subcommand's summary: the first line of a description may be half a sentence."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for subparser in action.choices.values():
+                subparser.description = None
+                _describe_by_summary(subparser)

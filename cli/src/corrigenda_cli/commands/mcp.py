@@ -25,8 +25,9 @@ def run(_options: argparse.Namespace) -> int:
     """Serves until the client leaves."""
     import asyncio
 
+    from corrigenda_core.settings_source import read_settings
     from corrigenda_gateway.bootstrap import run_stdio
     from corrigenda_gateway.config import GatewaySettings
 
-    asyncio.run(run_stdio(GatewaySettings()))
+    asyncio.run(run_stdio(read_settings(GatewaySettings)))
     return 0

@@ -78,6 +78,22 @@ class CallingSettings(BaseSettings):
             )
         return None
 
+    def refuse_plain_text_at(self, listen: str, *, unless: str) -> None:
+        """Lets calls arrive in plain text on loopback, or where that is allowed.
+
+        Args:
+            listen: host:port where they are taken.
+            unless: the settings that change it.
+
+        Raises:
+            ValueError: they would cross a network in plain text.
+        """
+        if not self.allow_plaintext and not is_loopback(listen):
+            raise ValueError(
+                f"CORRIGENDA_LISTEN {listen} is reached from other machines, and API keys would arrive there in plain"
+                f" text: {unless}"
+            )
+
 
 class ListeningSettings(CallingSettings):
     """How a process is connected to."""
@@ -101,12 +117,11 @@ class ListeningSettings(CallingSettings):
             )
         if self.tls_client_ca_file is not None:
             raise ValueError("CORRIGENDA_TLS_CLIENT_CA_FILE needs CORRIGENDA_TLS_CERT_FILE and _KEY_FILE beside it")
-        if not self.allow_plaintext and not is_loopback(address):
-            raise ValueError(
-                f"CORRIGENDA_LISTEN {address} is reached from other machines, and API keys would arrive there in plain"
-                " text: set CORRIGENDA_TLS_CERT_FILE and CORRIGENDA_TLS_KEY_FILE, or CORRIGENDA_ALLOW_PLAINTEXT=true"
-                " inside a network that you trust"
-            )
+        self.refuse_plain_text_at(
+            address,
+            unless="set CORRIGENDA_TLS_CERT_FILE and CORRIGENDA_TLS_KEY_FILE, or CORRIGENDA_ALLOW_PLAINTEXT=true inside"
+            " a network that you trust",
+        )
         return None
 
 

@@ -6,7 +6,7 @@ from typing import Self
 
 from corrigenda_core.config import Address, ObservedSettings, Secret
 from corrigenda_core.security.certificates import ServerTls
-from corrigenda_core.wire_config import CallingSettings, is_loopback
+from corrigenda_core.wire_config import CallingSettings
 from pydantic import Field, FilePath, model_validator
 
 
@@ -55,10 +55,9 @@ class GatewaySettings(ObservedSettings, CallingSettings):
             raise ValueError("CORRIGENDA_HTTP_TLS_CERT_FILE and CORRIGENDA_HTTP_TLS_KEY_FILE go together")
         if self.http_tls_cert_file is not None and self.http_tls_key_file is not None:
             return ServerTls(certificate=self.http_tls_cert_file, private_key=self.http_tls_key_file)
-        if not self.allow_plaintext and not is_loopback(self.listen):
-            raise ValueError(
-                f"CORRIGENDA_LISTEN {self.listen} is reached from other machines, and API keys would arrive there in"
-                " plain text: set CORRIGENDA_HTTP_TLS_CERT_FILE and CORRIGENDA_HTTP_TLS_KEY_FILE, or"
-                " CORRIGENDA_ALLOW_PLAINTEXT=true behind something that ends TLS"
-            )
+        self.refuse_plain_text_at(
+            self.listen,
+            unless="set CORRIGENDA_HTTP_TLS_CERT_FILE and CORRIGENDA_HTTP_TLS_KEY_FILE, or"
+            " CORRIGENDA_ALLOW_PLAINTEXT=true behind something that ends TLS",
+        )
         return None
