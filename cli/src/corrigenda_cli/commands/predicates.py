@@ -13,12 +13,9 @@ from corrigenda_cli.help_text import add_command
 from corrigenda_cli.registering import add_registry_parsers
 
 if TYPE_CHECKING:
-    from corrigenda.type.v1 import predicate_pb2
     from corrigenda_core.rpc.client import Client
 
     from corrigenda_cli.vocabulary import Vocabulary
-
-PAGE_SIZE = 200
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -83,56 +80,12 @@ def run_load(options: argparse.Namespace) -> int:
 
 
 async def _loaded(options: argparse.Namespace, client: Client, vocabulary: Vocabulary) -> int:
-    done = await _registered(client, vocabulary, update=options.update)
+    from corrigenda_cli.vocabulary_loading import register_vocabulary
+
+    done = await register_vocabulary(client, vocabulary, update=options.update)
     if options.json:
         print(json.dumps(done))
     else:
         for what, keys in done.items():
             print(f"{what:<10} {len(keys):>3}  {' '.join(keys)}")
     return ExitStatus.FAILED if done["different"] else ExitStatus.DONE
-
-
-async def _registered(client: Client, vocabulary: Vocabulary, *, update: bool) -> dict[str, list[str]]:
-    """What became of each predicate: its key under ``new``, ``updated``, ``unchanged`` or ``different``."""
-    import hashlib
-
-    from corrigenda.admin.v1 import admin_service_pb2
-    from corrigenda.type.v1 import predicate_pb2
-
-    known = await _known(client)
-    done: dict[str, list[str]] = {"new": [], "updated": [], "unchanged": [], "different": []}
-    for entry in vocabulary.entries:
-        definition = entry.definition
-        before = known.get(definition.key)
-        active = before is not None and before.lifecycle == predicate_pb2.PREDICATE_LIFECYCLE_ACTIVE
-        if before is not None and active and before.definition == definition:
-            done["unchanged"].append(definition.key)
-            continue
-        if before is not None and not update:
-            done["different"].append(definition.key)
-            continue
-        version = 0 if before is None else before.version
-        digest = hashlib.sha256(definition.SerializeToString(deterministic=True)).hexdigest()[:16]
-        await client.admin.RegisterPredicate(
-            admin_service_pb2.RegisterPredicateRequest(
-                # A load that was cut off is repeated and not doubled.
-                idempotency_key=f"vocabulary:{definition.key}:{version}:{digest}",
-                definition=definition,
-                expected_version=version or None,
-            )
-        )
-        done["new" if before is None else "updated"].append(definition.key)
-    return done
-
-
-async def _known(client: Client) -> dict[str, predicate_pb2.Predicate]:
-    from corrigenda.recall.v1 import recall_service_pb2
-
-    known: dict[str, predicate_pb2.Predicate] = {}
-    request = recall_service_pb2.ListPredicatesRequest(include_retired=True, page_size=PAGE_SIZE)
-    while True:
-        page = await client.recall.ListPredicates(request)
-        known |= {one.definition.key: one for one in page.predicates}
-        if not page.next_page_token:
-            return known
-        request.page_token = page.next_page_token

@@ -116,6 +116,8 @@ def _show(stack: Stack, keys: dict[str, str], *, as_json: bool) -> None:
     lines += ["", "Agents reach the gateway over MCP, with a key as bearer token."]
     lines += ["", "The demonstration team's keys (kept in the stack's directory):", ""]
     lines += [f"  {name:<9} {key}" for name, key in keys.items()]
+    lines += ["", "From a shell, and so on as in the README:", "", f"export CORRIGENDA_KEY={keys[PROFILES[0]]}"]
+    lines += [f'{_beside("corrigenda")} remember "The billing service is owned by team Payments."']
     lines += ["", "Three calls to paste (grpcurl -plaintext takes the same header, data and method):", ""]
     lines += [*_calls(endpoints, keys), "Ctrl-C stops everything.", ""]
     print("\n".join(lines), flush=True)
@@ -155,10 +157,14 @@ def _calls(endpoints: dict[str, str], keys: dict[str, str]) -> list[str]:
 
 
 def _buf_curl(address: str, key: str, method: str, request: Mapping[str, object]) -> str:
-    """A call to paste; `buf` is the one beside this interpreter, where that has one."""
-    beside = Path(sys.executable).with_name("buf")
-    program = str(beside) if beside.exists() else "buf"
+    """A call to paste."""
     return (
-        f"{program} curl --protocol grpc --http2-prior-knowledge -H 'authorization: Bearer {key}' "
+        f"{_beside('buf')} curl --protocol grpc --http2-prior-knowledge -H 'authorization: Bearer {key}' "
         f"-d '{json.dumps(request)}' http://{address}/{method}\n"
     )
+
+
+def _beside(program: str) -> str:
+    """A program to call: the one beside this interpreter, where that has one."""
+    beside = Path(sys.executable).with_name(program)
+    return str(beside) if beside.exists() else program
