@@ -18,6 +18,9 @@ pytestmark = pytest.mark.database
 
 NewTeam = Callable[..., Awaitable[Any]]
 
+# A machine waits most of its time, for a reviewer that polls and for commits: several at once are much faster.
+MACHINES_AT_ONCE = examples(fast=1, full=4)
+
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 
@@ -46,16 +49,21 @@ async def test_the_system_does_what_the_model_says_under_random_commands(new_tea
         twins.append(WireTwin(team.admin, team.profiles, run))
         return twins[-1]
 
-    await asyncio.to_thread(
-        run_state_machine_as_test,
-        lambda: TeamMachine(twin),
-        settings=settings(
-            max_examples=examples(fast=3, full=200),
-            stateful_step_count=examples(fast=15, full=50),
-            deadline=None,
-            suppress_health_check=SLOW_IS_FINE,
-        ),
-    )
+    def one_machine() -> None:
+        run_state_machine_as_test(
+            lambda: TeamMachine(twin),
+            settings=settings(
+                max_examples=examples(fast=3, full=200) // MACHINES_AT_ONCE,
+                stateful_step_count=examples(fast=15, full=50),
+                deadline=None,
+                suppress_health_check=SLOW_IS_FINE,
+            ),
+        )
+
+    machines = (asyncio.to_thread(one_machine) for _ in range(MACHINES_AT_ONCE))
+    for ended in await asyncio.gather(*machines, return_exceptions=True):
+        if ended is not None:
+            raise ended
     # Q2: what was answered about the past was answered again after everything that followed.
     assert sum(one.seen for one in twins) >= examples(fast=3, full=500)
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from itertools import count
 
 from corrigenda_core.domain.errors import Refusal
-from corrigenda_core.domain.ids import DecisionId, EntityId, FragmentId, ProfileId, StatementId
+from corrigenda_core.domain.ids import DecisionId, EntityId, FragmentId, ProfileId, RelationshipId, StatementId
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.objects import EntityObject, Polarity, Slot
 from corrigenda_core.domain.relationships import Relationship
@@ -18,6 +18,7 @@ from corrigenda_core.policy.visibility import Picture
 from corrigenda_core.testing.memory_store import profile
 from corrigenda_core.testing.memory_team import MemoryTeam, Said
 from corrigenda_core.testing.team_twin import BEGAN, PREDICATES, Utterance
+from corrigenda_core.testing.wire_trace import expected_lineage
 
 _SECOND = timedelta(seconds=1)
 
@@ -94,6 +95,10 @@ class MemoryTwin:
     def look_back(self, subject: str, selector: TemporalSelector) -> None:  # noqa: ARG002 - a picture shows all of them
         """See `Twin`."""
         self._seen.setdefault(selector, self.model.picture(selector))
+
+    def trace(self, row_id: RelationshipId) -> None:
+        """See `Twin`; the commits alone must tell how the relationship came to be what it is."""
+        assert len(expected_lineage(self.model, row_id).transitions) == self.model.row(row_id).version
 
     def name_of(self, named: str) -> str:
         """See `Twin`."""

@@ -116,20 +116,28 @@ class ShownTeam:
     decisions: frozenset[str]
 
 
+NOTHING_SHOWN = ShownTeam(rows={}, cases={}, items={}, looked_at={}, due_at={}, decisions=frozenset())
+
+
 # --- as the API shows it ----------------------------------------------------------------------------------------------
 
 
-async def read_team(clients: Mapping[str, Client], subjects: Collection[str]) -> ShownTeam:
+async def read_team(clients: Mapping[str, Client], subjects: Collection[str], place: Slot | None = None) -> ShownTeam:
     """Reads a team; every profile is asked for its own questions.
 
     Args:
         clients: by the id of the profile that each stands for.
         subjects: the entities that anything was said about.
+        place: reads only what there is of its subject and predicate.
     """
-    reader = next(iter(clients.values()))
+    reader, *others = clients.values()
+    subjects = subjects if place is None else (place.subject_id,)
+    predicate = "" if place is None else place.predicate
+    part: dict[str, Any] = {} if place is None else {"predicate": place.predicate, "entity_id": place.subject_id}
     answers: list[Any] = await asyncio.gather(
-        *(reader.recall.Timeline(_timeline(subject)) for subject in subjects),
-        *(client.conflict.ListConflicts(_everything()) for client in clients.values()),
+        *(reader.recall.Timeline(_timeline(subject, predicate)) for subject in subjects),
+        reader.conflict.ListConflicts(_everything(part)),
+        *(client.conflict.ListConflicts(_own_items(part)) for client in others),
     )
     told, listed = answers[: len(subjects)], answers[len(subjects) :]
     for answer in answers:
@@ -160,13 +168,40 @@ async def read_team(clients: Mapping[str, Client], subjects: Collection[str]) ->
     )
 
 
-def _timeline(subject: str) -> recall_service_pb2.TimelineRequest:
-    return recall_service_pb2.TimelineRequest(entity_id=subject, page_size=_PAGE)
+def with_place(shown: ShownTeam, read: ShownTeam, place: Slot) -> ShownTeam:
+    """A team of which the subject and predicate of a slot were read again."""
+
+    def is_elsewhere(slot: Slot) -> bool:
+        return (slot.subject_id, slot.predicate) != (place.subject_id, place.predicate)
+
+    cases = {i: one for i, one in shown.cases.items() if is_elsewhere(one.slot)}
+    return ShownTeam(
+        rows={i: one for i, one in shown.rows.items() if is_elsewhere(one.row.slot)} | dict(read.rows),
+        cases=cases | dict(read.cases),
+        items={**shown.items, **read.items},
+        looked_at={i: at for i, at in shown.looked_at.items() if i in cases} | dict(read.looked_at),
+        due_at={i: at for i, at in shown.due_at.items() if i in cases} | dict(read.due_at),
+        decisions=shown.decisions | read.decisions,
+    )
 
 
-def _everything() -> conflict_service_pb2.ListConflictsRequest:
+def _timeline(subject: str, predicate: str) -> recall_service_pb2.TimelineRequest:
+    return recall_service_pb2.TimelineRequest(entity_id=subject, predicate=predicate, page_size=_PAGE)
+
+
+def _everything(part: Mapping[str, Any]) -> conflict_service_pb2.ListConflictsRequest:
     return conflict_service_pb2.ListConflictsRequest(
+        **part,
         case_statuses=[CASE_STATUS.to_wire(one) for one in CaseStatus],
+        item_statuses=[ITEM_STATUS.to_wire(one) for one in ItemStatus],
+        page_size=_PAGE,
+    )
+
+
+def _own_items(part: Mapping[str, Any]) -> conflict_service_pb2.ListConflictsRequest:
+    return conflict_service_pb2.ListConflictsRequest(
+        **part,
+        entry_kinds=[conflict_service_pb2.CONFLICT_ENTRY_KIND_REVIEW_ITEM],
         item_statuses=[ITEM_STATUS.to_wire(one) for one in ItemStatus],
         page_size=_PAGE,
     )

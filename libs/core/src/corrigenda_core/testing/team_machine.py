@@ -284,6 +284,12 @@ class TeamMachine(RuleBasedStateMachine):
         moment = _picked(twin.model.revisions, known).moment
         twin.look_back(subject, selector_of(moment, valid_at, by_time=by_time))
 
+    @precondition(_has_rows)
+    @rule(pick=_PICK)
+    def trace(self, pick: int) -> None:
+        """Asks how a relationship came to be what it is."""
+        self.twins[0].trace(_picked(_rows(self.twins[0]), pick).relationship_id)
+
     @invariant()
     def what_must_hold_holds(self) -> None:
         """The invariants of the model."""

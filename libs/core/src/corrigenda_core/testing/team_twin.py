@@ -108,6 +108,9 @@ class Twin(Protocol):
     def look_back(self, subject: str, selector: TemporalSelector) -> None:
         """Asks for the past."""
 
+    def trace(self, row_id: RelationshipId) -> None:
+        """Asks for everything about a relationship."""
+
     def name_of(self, named: str) -> str:
         """The name of a profile or an entity."""
 

@@ -21,7 +21,15 @@ from google.protobuf.message import Message
 
 from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.errors import Refusal
-from corrigenda_core.domain.ids import ConflictId, DecisionId, EntityId, FragmentId, ProfileId, StatementId
+from corrigenda_core.domain.ids import (
+    ConflictId,
+    DecisionId,
+    EntityId,
+    FragmentId,
+    ProfileId,
+    RelationshipId,
+    StatementId,
+)
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.objects import EntityObject, Slot
 from corrigenda_core.domain.relationships import Relationship
@@ -36,16 +44,19 @@ from corrigenda_core.testing.memory_team import MemoryTeam, Said
 from corrigenda_core.testing.memory_twin import said_of
 from corrigenda_core.testing.shown_names import renamed, shown_names
 from corrigenda_core.testing.shown_team import (
+    NOTHING_SHOWN,
     ShownTeam,
     bare,
     expected_case,
     expected_item,
     expected_versions,
     read_team,
+    with_place,
 )
 from corrigenda_core.testing.team_twin import BEGAN, PREDICATES, PROFILES, Utterance
 from corrigenda_core.testing.wire_past import WirePast, answered, require_equal
 from corrigenda_core.testing.wire_recall import POLL_SECONDS, WAIT_SECONDS
+from corrigenda_core.testing.wire_trace import differing, expected_lineage, told_lineage
 from corrigenda_core.testing.wire_utterances import action_of, new_key, request_of
 
 # Commits are microseconds apart while the clock stands still; a night or a deadline is never that near.
@@ -74,6 +85,7 @@ class WireTwin:
         self._subjects: dict[str, None] = {}
         self._driven = BEGAN
         self._looked_at: dict[str, Instant] = {}
+        self._shown = NOTHING_SHOWN
         self._past = WirePast(self.model, profiles["C"])
         self._last: tuple[Callable[[Any], Awaitable[Any]], Message, Message] | None = None
         run(self._learn_profiles())
@@ -99,6 +111,7 @@ class WireTwin:
             request,
             lambda answer: [answer.decision],
             lambda: self.model.resolve(item.item_id, resolution, expected_version=version, actor=actor),
+            item.slot,
         )
 
     def end(self, who: str, row: Relationship, at: Instant | None) -> None:
@@ -107,13 +120,18 @@ class WireTwin:
         if at is not None:
             end.at.CopyFrom(timestamp_of(at))
         actor = profile(self._profile(who))
-        self._forget(who, lambda: self.model.end(row.relationship_id, at, actor=actor), end=end)
+        self._forget(who, lambda: self.model.end(row.relationship_id, at, actor=actor), row.slot, end=end)
 
     def retract(self, who: str, row: Relationship, *, revive: bool) -> None:
         """See `Twin`."""
         retract = forgetting_pb2.Retract(relationship_id=row.relationship_id, revive=revive)
         actor = profile(self._profile(who))
-        self._forget(who, lambda: self.model.retract(row.relationship_id, revive=revive, actor=actor), retract=retract)
+        self._forget(
+            who,
+            lambda: self.model.retract(row.relationship_id, revive=revive, actor=actor),
+            row.slot,
+            retract=retract,
+        )
 
     def retract_text(self, who: str, fragment_id: FragmentId) -> None:
         """See `Twin`."""
@@ -121,6 +139,7 @@ class WireTwin:
         self._forget(
             who,
             lambda: self.model.retract_everywhere(owner_id, fragment_id),
+            None,
             retract_text=forgetting_pb2.RetractText(fragment_id=fragment_id),
         )
 
@@ -133,6 +152,7 @@ class WireTwin:
             request,
             lambda answer: [answer.decision],
             lambda: self.model.revert(decision_id, actor=actor),
+            self.model.past_decision(decision_id)[0].slot,
         )
 
     def adopt(self, who: str, row: Relationship, fragment_id: FragmentId) -> None:
@@ -171,6 +191,12 @@ class WireTwin:
         """See `Twin`."""
         if subject in self._ids:
             self._run(self._past.look_back(self._ids[subject], selector))
+
+    def trace(self, row_id: RelationshipId) -> None:
+        """See `Twin`."""
+        told = self._run(told_lineage(self._clients["C"], row_id))
+        different = differing(told, expected_lineage(self.model, row_id))
+        assert not different, f"{row_id} is told otherwise than it came about: {different}"
 
     @property
     def seen(self) -> int:
@@ -214,6 +240,8 @@ class WireTwin:
             lambda: kept.append(self.model.remember(said, FragmentId(stored.fragment_id))),
             instant_of(answer.placement.recorded_at),
             revision=answer.revision,
+            # A source that moves on takes its last texts with it, wherever they stand.
+            place=said.slot if what.source_key is None else None,
         )
         assert kept == [stored.fragment_id], f"the text is {stored}"
         outcomes = [one for revision in self.model.revisions[-3:] for one in revision.changes.outcomes]
@@ -239,6 +267,7 @@ class WireTwin:
             instant_of(answer.placement.recorded_at),
             decided=[answer.resolution.decision_id],
             revision=answer.revision,
+            place=said.slot,
         )
 
     async def _adopt(self, who: str, row: Relationship, fragment_id: FragmentId) -> None:
@@ -259,6 +288,7 @@ class WireTwin:
             lambda: changed.append(self.model.adopt(owner_id, row.relationship_id, fragment_id)),
             at,
             revision=answer.revision,
+            place=row.slot,
         )
         assert changed == [answer.adoption.outcome == adoption_pb2.ADOPTION_OUTCOME_ADOPTED], answer
 
@@ -279,13 +309,14 @@ class WireTwin:
         )
         await self._follow(lambda: None, time)
 
-    def _forget(self, who: str, command: Callable[[], object], **how: Any) -> None:
+    def _forget(self, who: str, command: Callable[[], object], place: Slot | None, **how: Any) -> None:
         request = ingest_service_pb2.ForgetRequest(idempotency_key=new_key(), **how)
         self._decide(
             self._clients[who].ingest.Forget,
             request,
             lambda answer: [one.decision for one in answer.forgotten],
             command,
+            place,
         )
 
     def _decide(
@@ -294,6 +325,7 @@ class WireTwin:
         request: Message,
         decisions_of: Callable[[Any], list[Any]],
         command: Callable[[], object],
+        place: Slot | None,
     ) -> None:
         """Takes a decision, and lets the model take it at the same time under the same name."""
 
@@ -309,6 +341,7 @@ class WireTwin:
                 instant_of(decisions[0].recorded_at),
                 decided=[one.decision_id for one in decisions],
                 revision=answer.revision,
+                place=place,
             )
 
         self._run(decide())
@@ -322,10 +355,18 @@ class WireTwin:
         *,
         decided: list[str] | None = None,
         revision: int | None = None,
+        place: Slot | None = None,
     ) -> None:
-        """Lets the model do what the system did, then look where the reviewer has looked, and compares."""
-        await self._settled()
-        shown = await self._shown()
+        """Lets the model do what the system did, then look where the reviewer has looked, and compares.
+
+        Args:
+            command: what the model does.
+            at: when the system committed it.
+            decided: the decisions that it took, in their order.
+            revision: the number of the commit.
+            place: where anything can have changed, if not everywhere; at the end everything is read once more.
+        """
+        shown = await self._read(place)
         self.model.now = at
         left = list(decided) if decided is not None else sorted(shown.decisions - self._known_decisions())
 
@@ -358,6 +399,16 @@ class WireTwin:
         assert own is not None, f"only the system refuses: {refusal.reason}: {refusal}"
         assert own.reason is refusal.reason, f"{own.reason}: {own} is not {refusal.reason}: {refusal}"
 
+    async def _read(self, place: Slot | None) -> ShownTeam:
+        """The team once the reviewer has looked at whatever is due, of which nothing else than a place has changed."""
+        clients = {self._ids[name]: client for name, client in self._clients.items()}
+        shown = await read_team(clients, self._subjects, place)
+        while any(at <= self._driven + _SOON for at in shown.due_at.values()):
+            await self._settled()
+            shown = await read_team(clients, self._subjects, place)
+        self._shown = shown if place is None else with_place(self._shown, shown, place)
+        return self._shown
+
     async def _settled(self) -> None:
         """Waits until the reviewer has looked at whatever is due."""
         request = conflict_service_pb2.ListConflictsRequest(
@@ -365,15 +416,11 @@ class WireTwin:
         )
         async with asyncio.timeout(WAIT_SECONDS):
             while True:
+                await asyncio.sleep(POLL_SECONDS)
                 answer = await self._admin.conflict.ListConflicts(request)
                 cases = [entry.team_case for entry in answer.entries]
                 if all(instant_of(case.next_review_at) > self._driven + _SOON for case in cases):
                     return
-                await asyncio.sleep(POLL_SECONDS)
-
-    async def _shown(self) -> ShownTeam:
-        clients = {self._ids[name]: client for name, client in self._clients.items()}
-        return await read_team(clients, self._subjects)
 
     def _known(self) -> set[str]:
         return {*self.model.versions(), *self.model.cases(), *self.model.items()}
@@ -399,7 +446,7 @@ class WireTwin:
         assert [one.revision for one in changes] == list(range(1, len(changes) + 1)), "revisions have no gap"
         times = [instant_of(one.recorded_at) for one in changes]
         assert times == sorted(set(times)), "time goes with them"
-        self._compare(await self._shown())
+        self._compare(await self._read(None))
         await self._past.see_again()
         for client in (self._admin, *self._clients.values()):
             await client.close()
