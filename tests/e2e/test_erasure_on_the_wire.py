@@ -17,6 +17,7 @@ from corrigenda.type.v1 import evidence_pb2, object_pb2, predicate_pb2, relation
 from corrigenda_cli.stack import Stack
 from corrigenda_core.domain.errors import Reason
 from corrigenda_core.rpc.convert import timestamp_of
+from corrigenda_core.testing.canaries import places_in_tables
 from corrigenda_core.testing.effort import examples
 from corrigenda_core.testing.wire_decisions import refused
 
@@ -111,19 +112,8 @@ def erase(team: Any, fragment_id: str, **more: Any) -> Awaitable[Any]:
 
 def places_of(stack: Stack, canary: str) -> list[str]:
     """Every place of the database and of the logs that holds the canary, in any case and in any encoding of ours."""
-    found = []
+    found = places_in_tables(stack.url("corrigenda_auditor"), canary)
     needle = canary.lower()
-    forms = {needle, needle.encode().hex()}
-    with psycopg.connect(stack.url("corrigenda_auditor"), autocommit=True) as connection:
-        tables = connection.execute(
-            "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
-        ).fetchall()
-        for (table,) in tables:
-            # What a dump holds: bytes as hexadecimal digits, everything else as text.
-            with connection.cursor().copy(f"COPY (SELECT * FROM {table}) TO STDOUT".encode()) as rows:
-                for row in rows:
-                    dumped = bytes(row).decode().lower()
-                    found += [f"{table}: {dumped[:200]}" for form in forms if form in dumped]
     for log in sorted((stack.directory / "logs").rglob("*")):
         if log.is_file() and needle in log.read_text(encoding="utf-8", errors="replace").lower():
             found.append(str(log.name))

@@ -8,6 +8,7 @@ import uuid
 from pathlib import Path
 
 URL_VARIABLE = "CORRIGENDA_DATABASE_URL"
+PEPPER_VARIABLE = "CORRIGENDA_KEY_PEPPER"
 
 
 class NoDatabase(Exception):
@@ -47,6 +48,25 @@ def database_url(options: argparse.Namespace, role: str) -> str:
         raise NoDatabase(f"set {URL_VARIABLE} or give --directory or --database-url, the URL of the role {role}")
     url: str = options.database_url
     return url
+
+
+def key_pepper(options: argparse.Namespace) -> str:
+    """The secret of the services that use the database which the options of `add_database_options` say.
+
+    Raises:
+        NoDatabase: no stack has run in the directory, or the variable is not set.
+    """
+    from corrigenda_cli.stack import kept_key_pepper
+
+    if options.directory is not None:
+        try:
+            return kept_key_pepper(options.directory)
+        except FileNotFoundError:
+            raise NoDatabase(f"no stack has run in {options.directory}") from None
+    pepper = os.environ.get(PEPPER_VARIABLE, "")
+    if not pepper:
+        raise NoDatabase(f"set {PEPPER_VARIABLE} to what the services have")
+    return pepper
 
 
 def id_argument(text: str) -> str:

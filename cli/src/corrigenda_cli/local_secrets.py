@@ -17,6 +17,7 @@ DATABASE_ROLES = (
     "corrigenda_indexer",
     "corrigenda_notifier",
     "corrigenda_auditor",
+    "corrigenda_backup",
 )
 
 

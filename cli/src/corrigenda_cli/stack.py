@@ -99,6 +99,15 @@ def kept_role_url(directory: Path, role: str) -> str:
     return role_url(server["url"], role, secrets.role_passwords[role])
 
 
+def kept_key_pepper(directory: Path) -> str:
+    """The key pepper of the stack of ``directory``.
+
+    Raises:
+        FileNotFoundError: there is no such stack.
+    """
+    return load(directory / SECRETS_FILE).key_pepper
+
+
 @dataclass(kw_only=True)
 class Stack:
     """A local stack under ``directory``; an async context manager that starts and stops it.

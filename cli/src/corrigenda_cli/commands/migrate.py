@@ -32,6 +32,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="store_true",
         help="then spread the tables over the nodes of the Citus cluster whose coordinator the URL names",
     )
+    parser.add_argument(
+        "--prepare",
+        action="store_true",
+        help="make extensions, roles and rights and no table: what a dump is restored into",
+    )
     parser.set_defaults(run=run)
 
 
@@ -39,9 +44,12 @@ def run(options: argparse.Namespace) -> int:
     """Migrates; exit status 0 done, 1 refused, 2 no URL."""
     import psycopg
     from corrigenda_core.persistence.distribution import DistributionRefused, check_cluster, distribute
-    from corrigenda_core.persistence.migrate import MigrationRefused, migrate
+    from corrigenda_core.persistence.migrate import MigrationRefused, migrate, prepare
     from corrigenda_core.persistence.roles import RolesRefused
 
+    if options.prepare and options.distribute:
+        print("--prepare makes no table that --distribute could spread", file=sys.stderr)
+        return ExitStatus.USAGE
     if not options.database_url:
         print(f"set {URL_VARIABLE} or give --database-url", file=sys.stderr)
         return ExitStatus.USAGE
@@ -56,12 +64,13 @@ def run(options: argparse.Namespace) -> int:
             # A server that is no cluster is refused before anything is changed.
             with psycopg.connect(options.database_url, autocommit=True) as connection:
                 check_cluster(connection)
-        migrate(options.database_url, role_passwords=passwords)
+        bring = prepare if options.prepare else migrate
+        bring(options.database_url, role_passwords=passwords)
         done = distribute(options.database_url) if options.distribute else None
     except (MigrationRefused, RolesRefused, DistributionRefused, psycopg.OperationalError) as problem:
         print(f"not migrated: {str(problem).strip()}", file=sys.stderr)
         return ExitStatus.FAILED
-    print("the schema is up to date")
+    print("ready for a dump to be restored" if options.prepare else "the schema is up to date")
     if done is not None:
         print(f"{len(done.tables)} tables newly distributed; the teams live on {done.nodes} nodes")
     return ExitStatus.DONE

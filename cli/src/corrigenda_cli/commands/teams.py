@@ -8,12 +8,10 @@ import os
 import sys
 from datetime import datetime
 
-from corrigenda_cli.database_source import URL_VARIABLE
+from corrigenda_cli.database_source import PEPPER_VARIABLE, URL_VARIABLE
 from corrigenda_cli.exit_statuses import ExitStatus
 from corrigenda_cli.help_text import add_command
 from corrigenda_cli.keeping_team import add_team_parsers
-
-PEPPER_VARIABLE = "CORRIGENDA_KEY_PEPPER"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -41,6 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(options: argparse.Namespace) -> int:
     """Verifies, prints the report, returns the exit status."""
     import psycopg
+    from corrigenda_core.persistence.roles import sees_every_team
 
     try:
         url = database_url(options, ROLE)
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         return _cannot_tell(str(problem))
     try:
         with psycopg.connect(url, autocommit=True) as connection:
-            if not _sees_every_team(connection):
+            if not sees_every_team(connection):
                 return _cannot_tell(f"this role does not see every team; connect as {ROLE}")
             reports = _verify(connection, options.team)
     except psycopg.Error as problem:
@@ -64,12 +65,6 @@ def _verify(connection: psycopg.Connection[tuple[object, ...]], team: str | None
 
     teams = teams_to_verify(connection) if team is None else [TeamId(team)]
     return [verify_ledger(connection, team_id) for team_id in teams]
-
-
-def _sees_every_team(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
-    """Whether row-level security lets the role pass; otherwise it sees no row and everything looks well."""
-    row = connection.execute("SELECT rolbypassrls OR rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
-    return row is not None and row[0] is True
 
 
 def _as_text(reports: list[LedgerReport]) -> str:

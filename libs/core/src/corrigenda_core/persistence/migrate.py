@@ -46,6 +46,15 @@ def migrate(url: str, *, role_passwords: Mapping[str, str] | None = None, revisi
         command.upgrade(config, revision)
 
 
+def prepare(url: str, *, role_passwords: Mapping[str, str] | None = None) -> None:
+    """Prepares extensions, roles and rights and makes no table: what a dump of a database of ours is restored into.
+
+    Arguments and failures are those of `migrate`.
+    """
+    with _prepared(url, role_passwords or {}):
+        pass
+
+
 def downgrade(url: str, revision: str) -> None:
     """Takes migrations back down to ``revision`` (``base``: all); extensions and roles stay."""
     with _migrating(url, {}) as config:
@@ -54,16 +63,22 @@ def downgrade(url: str, revision: str) -> None:
 
 @contextmanager
 def _migrating(url: str, role_passwords: Mapping[str, str]) -> Iterator[Config]:
-    """An alembic configuration on a prepared connection; one migration of a database at a time."""
-    with _alembic_lock, psycopg.connect(url, autocommit=True) as lock:
+    """An alembic configuration on a prepared database; one migration of a database at a time."""
+    with _alembic_lock, _prepared(url, role_passwords), _as_migrator(url) as config:
+        yield config
+
+
+@contextmanager
+def _prepared(url: str, role_passwords: Mapping[str, str]) -> Iterator[None]:
+    """A database with extensions, roles and rights, kept from other migrations meanwhile."""
+    with psycopg.connect(url, autocommit=True) as lock:
         # Two starts of a stack may migrate at once: the second one waits and finds nothing left to do.
         lock.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
         _check_server(lock)
         ensure_roles(lock, role_passwords)
         _ensure_extensions(lock)
         _ensure_schema_rights(lock)
-        with _as_migrator(url) as config:
-            yield config
+        yield
 
 
 @contextmanager
