@@ -1,10 +1,7 @@
 """A judge goes over an owner's questions: over the wire with the local one, and judges that fail, lie and dawdle."""
 
-import asyncio
-import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -12,26 +9,17 @@ from corrigenda.conflict.v1 import auto_resolution_pb2, review_item_pb2
 from corrigenda.conflict.v1 import conflict_service_pb2 as messages
 from corrigenda.ingest.v1 import ingest_service_pb2
 from corrigenda.type.v1 import actor_pb2, decision_pb2
-from corrigenda_cli.stack import Stack
-from corrigenda_conflict.judging import Judging
-from corrigenda_conflict.use_cases.auto_resolve import AutoResolve
-from corrigenda_core.deciding import OwnerDecisions
-from corrigenda_core.domain.actors import Caller, KeyScope
+from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.errors import Reason
-from corrigenda_core.domain.ids import KeyId, ProfileId, TeamId
 from corrigenda_core.domain.judging import JudgeAnswer, JudgeQuestion
-from corrigenda_core.persistence.database import Database
-from corrigenda_core.persistence.read_transaction import ReadRunner
-from corrigenda_core.persistence.transaction import TransactionRunner
-from corrigenda_core.ports.deadline import Deadline
-from corrigenda_core.ports.providers import ProviderFailed
-from corrigenda_core.providers.judge_validation import ValidatedJudge
-from corrigenda_core.serving import new_ids
+from corrigenda_core.testing.judging_runs import NOT_ASKED, RECORDED, REFUSED, RESOLVED, SKIPPED, asking, run_of
+from corrigenda_core.testing.scripted_judge import ScriptedJudge, fails, keeps_a_stranger, keeps_new
 from corrigenda_core.testing.wire_decisions import (
     Row,
     deciding,
     items_of,
     keep_new,
+    owner_of,
     placed_row,
     recalled,
     refused,
@@ -47,45 +35,6 @@ Verifies = Callable[[str], Awaitable[bool]]
 
 MAIN, UNCLEAR = "production deploys from main", "the log: production deploys from release"
 CHANGED = "production now deploys from release"
-RESOLVED, RECORDED, NOT_ASKED, SKIPPED, REFUSED = (
-    auto_resolution_pb2.AUTO_RESOLUTION_RESOLVED,
-    auto_resolution_pb2.AUTO_RESOLUTION_RECORDED,
-    auto_resolution_pb2.AUTO_RESOLUTION_NOT_ASKED,
-    auto_resolution_pb2.AUTO_RESOLUTION_SKIPPED,
-    auto_resolution_pb2.AUTO_RESOLUTION_REFUSED,
-)
-SECONDS = 20.0
-
-
-def asking(**more: Any) -> messages.AutoResolveRequest:
-    return messages.AutoResolveRequest(**{"idempotency_key": uuid.uuid4().hex, "minimum_age_seconds": 0, **more})
-
-
-@dataclass(slots=True)
-class Run:
-    """What a run said: of each question, and at last."""
-
-    items: list[auto_resolution_pb2.AutoResolvedItem] = field(default_factory=list)
-    report: auto_resolution_pb2.AutoResolveReport | None = None
-
-    @property
-    def outcomes(self) -> list[auto_resolution_pb2.AutoResolution.ValueType]:
-        return [one.outcome for one in self.items]
-
-
-async def run_of(answers: Any) -> Run:
-    """A whole run; its progress counts every question, and its report is the last word."""
-    run = Run()
-    async for answer in answers:
-        assert run.report is None
-        if answer.HasField("report"):
-            run.report = answer.report
-            assert answer.done == len(run.items)
-        else:
-            run.items.append(answer.item)
-            assert answer.done == len(run.items) <= answer.total
-    assert run.report is not None
-    return run
 
 
 async def pair(team: Any, deploys_from: Request, second: str = CHANGED, **more: Any) -> tuple[Row, Row]:
@@ -178,78 +127,21 @@ async def test_a_pair_that_is_too_young_waits(new_team: NewTeam, deploys_from: R
     assert of_age.outcomes == [RESOLVED]
 
 
-Answer = Callable[[JudgeQuestion], Awaitable[JudgeAnswer]]
+Bench = Callable[..., AsyncGenerator[messages.AutoResolveResponse, None]]
 
 
-@dataclass(slots=True)
-class Scripted:
-    """A judge that answers by the scope that it is asked about, and notes every question."""
-
-    answers: Mapping[str, Answer]
-    asked: list[str] = field(default_factory=list)
-
-    async def judge(self, question: JudgeQuestion, *, problems: tuple[str, ...] = ()) -> JudgeAnswer:
-        self.asked.append(question.scope)
-        return await self.answers[question.scope](question)
-
-    async def close(self) -> None:
-        """Nothing to release."""
-
-
-async def keeps_new(question: JudgeQuestion) -> JudgeAnswer:
-    return JudgeAnswer(
-        verdict="keep_new", judge="scripted", model="m/1", reason="so", kept_id=question.incoming.relationship_id
-    )
-
-
-async def keeps_a_stranger(question: JudgeQuestion) -> JudgeAnswer:
-    return JudgeAnswer(verdict="keep_new", judge="scripted", reason="so", kept_id=str(uuid.uuid4()))
-
-
-async def fails(question: JudgeQuestion) -> JudgeAnswer:
-    raise ProviderFailed("the model is not there")
-
-
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """A conflict service without its wire, for any judge."""
-
-    database: Database
-
-    def run(
-        self, caller: Caller, judge: Scripted, request: messages.AutoResolveRequest, *, seconds: float = SECONDS
-    ) -> AsyncGenerator[messages.AutoResolveResponse, None]:
-        reader, runner = ReadRunner(self.database), TransactionRunner(self.database)
-        judging = Judging(
-            reader=reader,
-            decisions=OwnerDecisions(reader=reader, runner=runner, new_ids=new_ids),
-            judge=ValidatedJudge(judge, call_timeout_seconds=5.0, retries=0),
-            new_ids=new_ids,
-        )
-        use_case = AutoResolve(reader=reader, runner=runner, judging=judging)
-        return use_case(caller, request, Deadline.after(seconds), asyncio.Event())
-
-
-@pytest.fixture(scope="module")
-async def bench(stack: Stack) -> AsyncIterator[Bench]:
-    async with Database(stack.url("corrigenda_conflict")) as database:
-        yield Bench(database)
-
-
-def owner_of(team: Any, row: Row) -> Caller:
-    return Caller(
-        team_id=TeamId(team.team_id),
-        profile_id=ProfileId(row.owner.profile_id),
-        key_id=KeyId("-"),
-        scopes=frozenset({KeyScope.READ, KeyScope.WRITE}),
-    )
+@pytest.fixture
+def bench(benches: Any) -> Bench:
+    """Runs any judge beside the running service."""
+    run: Bench = benches[0].run
+    return run
 
 
 async def pairs(team: Any, deploys_from: Request, scopes: Sequence[str]) -> Caller:
     """One pair for each scope, in this order."""
     for scope in scopes:
         main, _ = await pair(team, deploys_from, UNCLEAR, scope=scope)
-    return owner_of(team, main)
+    return owner_of(team.team_id, main)
 
 
 @pytest.mark.promise("asked.judge")
@@ -259,9 +151,9 @@ async def test_s15_and_s20_a_judge_that_lies_or_fails_stops_nothing(
 ) -> None:
     team = await new_team(profiles=["A"])
     caller = await pairs(team, deploys_from, ["lies", "fails", "answers"])
-    judge = Scripted({"lies": keeps_a_stranger, "fails": fails, "answers": keeps_new})
+    judge = ScriptedJudge({"lies": keeps_a_stranger, "fails": fails, "answers": keeps_new})
     request = asking()
-    run = await run_of(bench.run(caller, judge, request))
+    run = await run_of(bench(caller, judge, request))
     assert judge.asked == ["lies", "fails", "answers"]
     lies, failed, answered = run.items
     assert (lies.outcome, lies.verdict) == (RECORDED, auto_resolution_pb2.JUDGE_VERDICT_UNSURE)
@@ -272,8 +164,8 @@ async def test_s15_and_s20_a_judge_that_lies_or_fails_stops_nothing(
     # Nothing half done: the pair that was skipped is as it was, and the same call takes it up alone.
     waiting = await items_of(team["A"])
     assert [one.version for one in waiting] == [1, 1]
-    again = Scripted({"fails": keeps_new})
-    rest = await run_of(bench.run(caller, again, request))
+    again = ScriptedJudge({"fails": keeps_new})
+    rest = await run_of(bench(caller, again, request))
     assert again.asked == ["fails"]
     assert rest.items[0] == lies
     assert rest.items[1].outcome == RESOLVED
@@ -297,8 +189,8 @@ async def test_a_question_that_changes_while_the_judge_looks_is_left_alone(
         await placed_row(team["A"], deploys_from("the wiki: production deploys from trunk", "trunk", scope="changed"))
         return await keeps_new(question)
 
-    judge = Scripted({"decided": decided_meanwhile, "changed": changed_meanwhile})
-    run = await run_of(bench.run(caller, judge, asking()))
+    judge = ScriptedJudge({"decided": decided_meanwhile, "changed": changed_meanwhile})
+    run = await run_of(bench(caller, judge, asking()))
     assert [(one.outcome, one.problem) for one in run.items] == [
         (REFUSED, Reason.ITEM_NOT_PENDING),
         (REFUSED, Reason.STALE_VERSION),
@@ -315,13 +207,13 @@ async def test_who_hangs_up_loses_nothing_and_leaves_nothing_half_done(
 ) -> None:
     team = await new_team(profiles=["A"])
     caller = await pairs(team, deploys_from, ["first", "second", "third"])
-    judge = Scripted({"first": keeps_new, "second": keeps_new, "third": keeps_new})
+    judge = ScriptedJudge({"first": keeps_new, "second": keeps_new, "third": keeps_new})
     request = asking()
-    async with aclosing(bench.run(caller, judge, request)) as answers:
+    async with aclosing(bench(caller, judge, request)) as answers:
         first = await anext(answers)
     assert (first.done, first.total, first.item.outcome) == (1, 3, RESOLVED)
     assert len(await items_of(team["A"])) == 2
-    rest = await run_of(bench.run(caller, judge, request))
+    rest = await run_of(bench(caller, judge, request))
     assert rest.items[0] == first.item
     assert rest.outcomes == [RESOLVED] * 3
     assert judge.asked == ["first", "second", "third"]
@@ -334,6 +226,6 @@ async def test_a_run_ends_in_good_order_before_its_deadline(
 ) -> None:
     team = await new_team(profiles=["A"])
     caller = await pairs(team, deploys_from, ["first"])
-    run = await run_of(bench.run(caller, Scripted({"first": keeps_new}), asking(), seconds=1.0))
+    run = await run_of(bench(caller, ScriptedJudge({"first": keeps_new}), asking(), seconds=1.0))
     assert not run.items
     assert run.report == auto_resolution_pb2.AutoResolveReport(items_total=1, stopped_early=True)

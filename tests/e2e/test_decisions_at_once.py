@@ -19,10 +19,10 @@ from corrigenda_conflict.requests import resolution_of
 from corrigenda_conflict.use_cases.resolve_conflict import ResolveConflict
 from corrigenda_conflict.use_cases.revert_resolution import RevertResolution
 from corrigenda_core.deciding import Deciding, OwnerDecisions, nothing_beside, profile_actor
-from corrigenda_core.domain.actors import Caller, KeyScope
+from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.changes import Changes
 from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.domain.ids import DecisionId, ItemId, KeyId, ProfileId, TeamId
+from corrigenda_core.domain.ids import DecisionId, ItemId
 from corrigenda_core.domain.relationships import Status
 from corrigenda_core.domain.resolutions import Answer, KeepBoth
 from corrigenda_core.domain.slots import PlanContext
@@ -44,6 +44,7 @@ from corrigenda_core.testing.wire_decisions import (
     items_of,
     keep_existing,
     keep_new,
+    owner_of,
     placed_row,
     recalled,
     reverting,
@@ -105,16 +106,6 @@ async def at_once(stack: Stack, team_id: str, waiters: int, calls: Sequence[Awai
     return await lock_of(stack, team_id).meet(waiters, calls)
 
 
-def caller_of(team: Any, row: Row) -> Caller:
-    """The owner of a row, as a replica finds them by their key."""
-    return Caller(
-        team_id=TeamId(team.team_id),
-        profile_id=ProfileId(row.owner.profile_id),
-        key_id=KeyId("-"),
-        scopes=frozenset({KeyScope.READ, KeyScope.WRITE}),
-    )
-
-
 Asked = tuple[Any, Caller, Row, Row, Item]
 
 
@@ -124,7 +115,7 @@ async def asked(new_team: NewTeam, deploys_from: Request) -> Asked:
     main = await placed_row(team["A"], deploys_from(MAIN, "main"))
     release = await placed_row(team["A"], deploys_from(RELEASE, "release"))
     (item,) = await items_of(team["A"])
-    return team, caller_of(team, main), main, release, item
+    return team, owner_of(team.team_id, main), main, release, item
 
 
 def won(results: Sequence[Any]) -> list[Any]:

@@ -4,21 +4,24 @@ comes of it.
 Each row prepares a slot and two acts on it, both asked for on what was seen before either. They are done in the one
 order in a first slot, in the other order in a second, and meet at the team's lock in a third: answers, refusals, rows,
 questions and decisions there are those of one of the two orders. Rows of which one act is a second decision on the same
-item, or the undo of the same decision, are in ``test_decisions_at_once``, over two services.
+item, or the undo of the same decision, are in ``test_decisions_at_once``, over two services; those with a judge in them
+are in ``test_judged_rows_at_once``.
 """
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import grpc
 import psycopg
 import pytest
-from corrigenda.conflict.v1 import resolution_pb2
-from corrigenda.ingest.v1 import ingest_service_pb2, submission_pb2
-from corrigenda.type.v1 import decision_pb2, evidence_pb2
+from corrigenda.conflict.v1 import resolution_pb2, review_item_pb2
+from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2, submission_pb2
+from corrigenda.type.v1 import decision_pb2, evidence_pb2, relationship_pb2
 from corrigenda_cli.stack import Stack
 from corrigenda_core.rpc.status import refusal_of
 from corrigenda_core.testing.effort import examples
@@ -40,9 +43,17 @@ pytestmark = pytest.mark.database
 NewTeam = Callable[..., Awaitable[Any]]
 Request = Callable[..., ingest_service_pb2.RememberRequest]
 Verifies = Callable[[str], Awaitable[bool]]
-Act = Callable[[], Awaitable[Any]]
 
 ROUNDS = examples(fast=1, full=20)
+MINUTES = "the minutes of the meeting in spring go on about budgets, hiring and the new coffee machine. " * 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """What is done at once with another act: by which service, and the call of it."""
+
+    service: str
+    send: Callable[[], Awaitable[Any]]
 
 
 @dataclass(kw_only=True)
@@ -58,7 +69,7 @@ class Slot:
         """Says where production deploys from; the text is made now, and sent when the act is done."""
         text = f"{source}production deploys from {branch} ({self.scope})"
         request = self.deploys_from(text, branch, scope=self.scope, **more)
-        return lambda: self.client.ingest.Remember(request)
+        return Act(service="ingest", send=lambda: self.client.ingest.Remember(request))
 
     async def say(self, source: str, branch: str) -> None:
         text = f"{source}production deploys from {branch} ({self.scope})"
@@ -70,17 +81,19 @@ class Slot:
 
     async def deciding(self, **action: Any) -> Act:
         request = deciding(await self.item(), **action)
-        return lambda: self.client.conflict.ResolveConflict(request)
+        # What is merged is written by the ingest service, as any other sentence.
+        service = "ingest" if "merge" in action else "conflict"
+        return Act(service=service, send=lambda: self.client.conflict.ResolveConflict(request))
 
     async def kept(self, branch: str) -> decision_pb2.Decision:
         """Keeps a side of the question."""
-        answer = await (await self.deciding(keep_new=keep_new(self.rows[branch])))()
+        answer = await (await self.deciding(keep_new=keep_new(self.rows[branch]))).send()
         decision: decision_pb2.Decision = answer.decision
         return decision
 
     def reverting(self, decision: decision_pb2.Decision) -> Act:
         request = reverting(decision)
-        return lambda: self.client.conflict.RevertResolution(request)
+        return Act(service="conflict", send=lambda: self.client.conflict.RevertResolution(request))
 
     async def correcting(self, branch: str, by: str) -> Act:
         """Says another value in the place of one, as it stands now."""
@@ -89,7 +102,7 @@ class Slot:
 
     def retracting(self, branch: str) -> Act:
         request = retracting(self.rows[branch])
-        return lambda: self.client.ingest.Forget(request)
+        return Act(service="ingest", send=lambda: self.client.ingest.Forget(request))
 
     def merge(self, branch: str) -> resolution_pb2.Merge:
         return resolution_pb2.Merge(
@@ -111,6 +124,25 @@ async def s1_two_answers(slot: Slot) -> Acts:
     await main_and_release(slot)
     return await slot.deciding(keep_new=keep_new(slot.rows["release"])), await slot.deciding(
         keep_existing=keep_existing(slot.rows["main"])
+    )
+
+
+async def s2_keeping_what_is_no_side_and_an_answer(slot: Slot) -> Acts:
+    await slot.say("since 1 January 2026 ", "trunk")
+    await slot.say("since 1 March 2026 ", "main")
+    await slot.say("the log: since 1 March 2026 ", "release")
+    return await slot.deciding(keep_existing=keep_existing(slot.rows["trunk"])), await slot.deciding(
+        keep_new=keep_new(slot.rows["release"])
+    )
+
+
+async def s2_keeping_what_was_no_side_and_its_value_said_again(slot: Slot) -> Acts:
+    """The value becomes a side, and the row that is named does not."""
+    await slot.say("since 1 January 2026 ", "trunk")
+    await slot.say("since 1 March 2026 ", "main")
+    await slot.say("the log: since 1 March 2026 ", "release")
+    return await slot.deciding(keep_existing=keep_existing(slot.rows["trunk"])), slot.saying(
+        "the wiki: since 1 March 2026 ", "trunk"
     )
 
 
@@ -178,49 +210,69 @@ async def s16_two_that_differ_in_nothing_but_form(slot: Slot) -> Acts:
     return slot.saying("the log: ", "MAIN"), slot.saying("the wiki: ", "ｍａｉｎ")
 
 
+async def s17_two_that_contradict_in_texts_that_are_nothing_alike(slot: Slot) -> Acts:
+    """What is written elsewhere is nearer to either text than they are to each other."""
+    elsewhere = replace(slot, scope=f"{slot.scope} elsewhere", rows={})
+    await elsewhere.say(MINUTES, "main")
+    await elsewhere.say("", "main")
+    return slot.saying(MINUTES, "main"), slot.saying("", "release")
+
+
 async def s18_two_merges(slot: Slot) -> Acts:
     await main_and_release(slot)
     return await slot.deciding(merge=slot.merge("trunk")), await slot.deciding(merge=slot.merge("stable"))
 
 
+async def s22_keeping_what_nobody_knows_and_an_answer(slot: Slot) -> Acts:
+    await main_and_release(slot)
+    unknown = relationship_pb2.Relationship(relationship_id=str(uuid.uuid4()))
+    return await slot.deciding(keep_new=keep_new(unknown)), await slot.deciding(keep_both=resolution_pb2.KeepBoth())
+
+
 async def s23_undo_and_the_next_answer(slot: Slot) -> Acts:
     await main_and_release(slot)
     decision = await slot.kept("release")
-    await slot.reverting(decision)()
+    await slot.reverting(decision).send()
     again = await slot.kept("main")
     return slot.reverting(again), slot.reverting(decision)
 
 
-ROWS = [
-    s1_two_answers,
-    s3_keeping_one_while_a_third_comes,
-    s4_undo_and_a_correction_of_the_winner,
-    s5_undo_and_an_older_value_said_again,
-    s6_a_merge_and_the_third_that_says_the_same,
-    s7_the_same_text_twice,
-    s8_two_that_contradict,
-    s9_keeping_both_while_a_third_comes,
-    s10_undo_and_the_loser_said_again,
-    s11_each_side_said_again,
-    s12_an_answer_and_a_correction_of_a_side,
-    s14_undo_and_the_winner_forgotten,
-    s16_two_that_differ_in_nothing_but_form,
-    s18_two_merges,
-    s23_undo_and_the_next_answer,
-]
+ROWS: dict[Callable[[Slot], Awaitable[Acts]], tuple[tuple[str, str], tuple[str, str]]] = {
+    s1_two_answers: (("done", "ITEM_NOT_PENDING"), ("ITEM_NOT_PENDING", "done")),
+    s2_keeping_what_is_no_side_and_an_answer: (("NOT_IN_CONFLICT", "done"), ("ITEM_NOT_PENDING", "done")),
+    s2_keeping_what_was_no_side_and_its_value_said_again: (("NOT_IN_CONFLICT", "held"), ("STALE_VERSION", "held")),
+    s3_keeping_one_while_a_third_comes: (("done", "held"), ("STALE_VERSION", "held")),
+    s4_undo_and_a_correction_of_the_winner: (("done", "corrected"), ("REVERT_BLOCKED", "corrected")),
+    s5_undo_and_an_older_value_said_again: (("done", "corroborated"), ("done", "corroborated")),
+    s6_a_merge_and_the_third_that_says_the_same: (("done", "corroborated"), ("STALE_VERSION", "held")),
+    s7_the_same_text_twice: (("inserted", "duplicate"), ("duplicate", "inserted")),
+    s8_two_that_contradict: (("inserted", "held"), ("held", "inserted")),
+    s9_keeping_both_while_a_third_comes: (("done", "held"), ("STALE_VERSION", "held")),
+    s10_undo_and_the_loser_said_again: (("done", "corroborated"), ("REVERT_BLOCKED", "held")),
+    s11_each_side_said_again: (("corroborated", "held"), ("corroborated", "held")),
+    s12_an_answer_and_a_correction_of_a_side: (("done", "corrected"), ("STALE_VERSION", "corrected")),
+    s14_undo_and_the_winner_forgotten: (("done", "done"), ("REVERT_BLOCKED", "done")),
+    s16_two_that_differ_in_nothing_but_form: (("corroborated", "corroborated"), ("corroborated", "corroborated")),
+    s17_two_that_contradict_in_texts_that_are_nothing_alike: (("inserted", "held"), ("held", "inserted")),
+    s18_two_merges: (("done", "ITEM_NOT_PENDING"), ("ITEM_NOT_PENDING", "done")),
+    s22_keeping_what_nobody_knows_and_an_answer: (("NOT_IN_CONFLICT", "done"), ("ITEM_NOT_PENDING", "done")),
+    s23_undo_and_the_next_answer: (("done", "REVERT_BLOCKED"), ("done", "REVERT_BLOCKED")),
+}
+"""Rows, and what both acts come to in either order: if the first is done first, and if the second is."""
 
 
-async def result(call: Awaitable[Any]) -> str:
+async def result(act: Act) -> str:
     """What an act came to in a word: of a placement its outcome, else that it was done, or why it was refused."""
     try:
-        answer = await call
+        answer = await act.send()
     except grpc.aio.AioRpcError as error:
         refusal = refusal_of(error)
         if refusal is None:
             raise
         return refusal.reason.value
     if isinstance(answer, ingest_service_pb2.RememberResponse):
-        return str(answer.placement.relationships[0].outcome)
+        outcome = answer.placement.relationships[0].outcome
+        return placement_pb2.Outcome.Name(outcome).removeprefix("OUTCOME_").lower()
     return "done"
 
 
@@ -272,20 +324,57 @@ async def test_what_meets_at_once_comes_to_what_one_order_of_it_comes_to(
             watcher_url=stack.url("corrigenda_auditor"),
             team_id=team.team_id,
         )
-        for row in ROWS:
+        for row, allowed in ROWS.items():
             came: dict[str, Came] = {}
             for order in ("first", "second", "together"):
                 slot = Slot(client=client, deploys_from=deploys_from, scope=f"{row.__name__} {order}")
                 one, other = await row(slot)
                 if order == "first":
-                    results = (await result(one()), await result(other()))
+                    results = (await result(one), await result(other))
                 elif order == "second":
-                    late = await result(other())
-                    results = (await result(one()), late)
+                    late = await result(other)
+                    results = (await result(one), late)
                 else:
-                    calls = [result(one()), result(other())]
-                    met = await lock.meet(1, calls if number % 2 == 0 else calls[::-1])
+                    # A service has one writer of a team at a time: of its two calls the second waits behind the first.
+                    calls = [result(one), result(other)]
+                    met = await lock.meet(len({one.service, other.service}), calls if number % 2 == 0 else calls[::-1])
                     results = (met[0], met[1]) if number % 2 == 0 else (met[1], met[0])
                 came[order] = Came(results=results, state=state_of(stack, team.team_id, slot.scope))
+            assert (came["first"].results, came["second"].results) == allowed, row.__name__
             assert came["together"] in (came["first"], came["second"]), (row.__name__, came)
         assert await ledger_verifies(team.team_id)
+
+
+@pytest.mark.rule("R5.1", "R4.16a")
+async def test_s22_ids_that_nobody_knows_are_refused_while_an_answer_is_under_way(
+    stack: Stack, new_team: NewTeam, deploys_from: Request
+) -> None:
+    """What names nothing waits for nobody, is no defect, and leaves the answer what it would have been."""
+    team = await new_team(profiles=["A"])
+    lock = TeamLock(
+        holder_url=stack.url("corrigenda_migrator"), watcher_url=stack.url("corrigenda_auditor"), team_id=team.team_id
+    )
+    slots = [Slot(client=team["A"], deploys_from=deploys_from, scope=f"s22 {name}") for name in ("alone", "at once")]
+    for slot in slots:
+        await main_and_release(slot)
+    answers = [await slot.deciding(keep_new=keep_new(slot.rows["release"])) for slot in slots]
+    asked = await slots[1].item()
+    wrong: list[Act] = []
+    for unknown in (str(uuid.uuid4()), "x", ""):
+        slots[1].rows[unknown] = relationship_pb2.Relationship(relationship_id=unknown)
+        item = review_item_pb2.ReviewItem(item_id=unknown, version=asked.version)
+        nothing = deciding(item, keep_new=keep_new(slots[1].rows["main"]))
+        wrong += [
+            Act(service="conflict", send=partial(team["A"].conflict.ResolveConflict, nothing)),
+            slots[1].reverting(decision_pb2.Decision(decision_id=unknown)),
+            slots[1].retracting(unknown),
+        ]
+        if unknown:  # an empty target is none
+            wrong.append(await slots[1].correcting(unknown, "trunk"))
+    assert await result(answers[0]) == "done"
+    refusals = [result(act) for act in wrong]
+    came, *refused = await lock.meet(1, [result(answers[1])], meanwhile=refusals)
+    assert came == "done"
+    assert refused == ["RESOURCE_NOT_FOUND"] * 4 + ["INVALID_FIELD"] * 7
+    alone, at_once = (state_of(stack, team.team_id, slot.scope) for slot in slots)
+    assert alone == at_once

@@ -53,6 +53,10 @@ _REFUSED = frozenset(
 """What can be wrong with one decision; everything else is wrong with the service, and ends the run."""
 
 
+class _LookedMeanwhile(Exception):
+    """Another run recorded a look at the same version while this one's judge looked."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingTerms:
     """On which terms a judge is asked and believed."""
@@ -88,7 +92,7 @@ class Judging:
         """What came of one question; what was decided about it under this key before is answered again.
 
         The judge is asked outside any transaction. What it says is carried out on the version of the item that it was
-        asked about, or not at all.
+        asked about, or not at all; nor is it if another run has recorded its look at that version meanwhile.
 
         Raises:
             Refusal: of the service itself; nothing was stored about this question then.
@@ -105,10 +109,12 @@ class Judging:
                 decided = Decided(state=asked.state, changes=changes, moment=asked.context.moment)
                 return judged_message(asked.item, judgement, decided, recorded=False)
             return await self._committed(caller, asked.item, judgement, terms, idempotency, deadline)
+        except _LookedMeanwhile:
+            return refused_message(asked.item, judgement, NotAsked.ASKED_BEFORE)
         except Refusal as refusal:
             if refusal.reason not in _REFUSED:
                 raise
-            return refused_message(asked.item, judgement, refusal)
+            return refused_message(asked.item, judgement, refusal.reason)
 
     async def _asked(
         self, caller: Caller, item_id: ItemId, terms: JudgingTerms, idempotency: Idempotent, deadline: Deadline
@@ -157,7 +163,10 @@ class Judging:
         deadline: Deadline,
     ) -> Judged:
         def plan(state: SlotState, context: PlanContext, _: None) -> Changes:
-            may_answer_item(context, item_in(state), item.version)
+            current = item_in(state)
+            may_answer_item(context, current, item.version)
+            if _not_asked(state, current, terms, context.moment.at) is NotAsked.ASKED_BEFORE:
+                raise _LookedMeanwhile
             return _planned(state, context, item, judgement, terms)
 
         def present(decided: Sequence[Decided], _: None) -> Judged:
@@ -174,7 +183,10 @@ class Judging:
                 slots=slot_of_item(caller.team_id, item.item_id),
                 check=check,
                 key=terms.key,
-                of_slot=lambda _: [item_by_id(caller.team_id, item.item_id)],
+                of_slot=lambda _: [
+                    item_by_id(caller.team_id, item.item_id),
+                    looks_at_item(caller.team_id, item.item_id),
+                ],
                 beside=nothing_beside,
                 plan=plan,
                 present=present,

@@ -6,7 +6,7 @@ from collections import Counter
 
 from corrigenda.conflict.v1 import auto_resolution_pb2
 from corrigenda_core.deciding import Decided
-from corrigenda_core.domain.errors import Refusal
+from corrigenda_core.domain.errors import Reason
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.judging import Judgement
 from corrigenda_core.domain.resolutions import DecisionKind
@@ -38,11 +38,13 @@ def skipped_message(item: ReviewItem, failure: JudgeUnavailable) -> auto_resolut
     )
 
 
-def refused_message(item: ReviewItem, judgement: Judgement, refusal: Refusal) -> auto_resolution_pb2.AutoResolvedItem:
+def refused_message(
+    item: ReviewItem, judgement: Judgement, why: Reason | NotAsked
+) -> auto_resolution_pb2.AutoResolvedItem:
     """The answer could not be carried out."""
     message = _answered(item, judgement)
     message.outcome = auto_resolution_pb2.AUTO_RESOLUTION_REFUSED
-    message.problem = refusal.reason.value
+    message.problem = why.value
     return message
 
 

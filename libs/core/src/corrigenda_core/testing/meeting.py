@@ -27,18 +27,27 @@ class TeamLock:
     watcher_url: str
     team_id: str
 
-    async def meet(self, waiters: int, calls: Sequence[Awaitable[Any]]) -> list[Any]:
+    async def meet(
+        self, waiters: int, calls: Sequence[Awaitable[Any]], *, meanwhile: Sequence[Awaitable[Any]] = ()
+    ) -> list[Any]:
         """What each call comes to, answers and errors, after so many were seen to wait for the lock together.
 
+        Args:
+            waiters: how many wait in the database; of the calls to one service only one does.
+            calls: what waits for the lock.
+            meanwhile: what does not: each of these is answered while the others wait. Their results come last.
+
         Raises:
-            AssertionError: if so many do not come, or one is through without the lock.
+            AssertionError: if so many do not come, one is through without the lock, or one waits that should not.
         """
         with self._held() as wait_for:
             tasks = [asyncio.ensure_future(call) for call in calls]
             await wait_for(waiters)
+            async with asyncio.timeout(_WAIT_SECONDS):
+                passed = await asyncio.gather(*meanwhile, return_exceptions=True)
             if any(task.done() for task in tasks):
                 raise AssertionError("a call did not wait for the lock")
-        return await asyncio.gather(*tasks, return_exceptions=True)
+        return [*await asyncio.gather(*tasks, return_exceptions=True), *passed]
 
     @contextmanager
     def _held(self) -> Iterator[Callable[[int], Awaitable[None]]]:

@@ -13,7 +13,9 @@ from corrigenda.ingest.v1 import forgetting_pb2, ingest_service_pb2, placement_p
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import decision_pb2, predicate_pb2, relationship_pb2
 
+from corrigenda_core.domain.actors import Caller, KeyScope
 from corrigenda_core.domain.errors import Reason, Refusal
+from corrigenda_core.domain.ids import KeyId, ProfileId, TeamId
 from corrigenda_core.rpc.status import refusal_of
 
 Row = relationship_pb2.Relationship
@@ -142,6 +144,16 @@ async def traced(client: Any, row: Row, **more: Any) -> recall_service_pb2.Trace
     )
     answer: recall_service_pb2.TraceResponse = await client.recall.Trace(client.own_writes(request))
     return answer
+
+
+def owner_of(team_id: str, row: Row) -> Caller:
+    """The owner of a row, as a service finds them by their key."""
+    return Caller(
+        team_id=TeamId(team_id),
+        profile_id=ProfileId(row.owner.profile_id),
+        key_id=KeyId("-"),
+        scopes=frozenset({KeyScope.READ, KeyScope.WRITE}),
+    )
 
 
 async def set_same_moment(team: Any, policy: predicate_pb2.SameMomentPolicy.ValueType) -> None:

@@ -35,7 +35,9 @@ class _AutoResolutionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_AutoRe
     AUTO_RESOLUTION_SKIPPED: _AutoResolution.ValueType  # 4
     """The judge did not answer; nothing was recorded, and the run went on."""
     AUTO_RESOLUTION_REFUSED: _AutoResolution.ValueType  # 5
-    """The question changed while the judge looked, or the decision was refused; nothing was recorded."""
+    """The question changed while the judge looked, another run looked at it, or the decision was refused; nothing was
+    recorded.
+    """
 
 class AutoResolution(_AutoResolution, metaclass=_AutoResolutionEnumTypeWrapper):
     """What came of a question."""
@@ -51,7 +53,9 @@ AUTO_RESOLUTION_NOT_ASKED: AutoResolution.ValueType  # 3
 AUTO_RESOLUTION_SKIPPED: AutoResolution.ValueType  # 4
 """The judge did not answer; nothing was recorded, and the run went on."""
 AUTO_RESOLUTION_REFUSED: AutoResolution.ValueType  # 5
-"""The question changed while the judge looked, or the decision was refused; nothing was recorded."""
+"""The question changed while the judge looked, another run looked at it, or the decision was refused; nothing was
+recorded.
+"""
 Global___AutoResolution: _TypeAlias = AutoResolution  # noqa: Y015
 
 class _JudgeVerdict:
@@ -130,7 +134,9 @@ class AutoResolvedItem(_message.Message):
     kept_relationship_id: _builtins.str
     """UUID of the side that its answer keeps. Empty: none."""
     problem: _builtins.str
-    """What is wrong with the answer, so that it does not act. Empty: nothing."""
+    """What is wrong with the answer, so that it does not act; `asked_before` if another run has recorded a look at the same
+    version while this one's judge looked. Empty: nothing.
+    """
     @_builtins.property
     def decision(self) -> _decision_pb2.Decision:
         """The decision that was recorded. Absent: none was."""
