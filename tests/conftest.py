@@ -22,6 +22,7 @@ from corrigenda_cli.stack import Stack
 from corrigenda_core.rpc.client import Client, Endpoints
 from corrigenda_core.testing.effort import examples, is_full_tier
 from corrigenda_core.testing.made_team import made_team
+from corrigenda_core.testing.next_release import migrate_on
 from corrigenda_core.testing.otlp_collector import OtlpCollector
 from corrigenda_core.testing.pooler import PROGRAM_VARIABLE as POOLER_VARIABLE
 from corrigenda_core.testing.pooler import transaction_pooler
@@ -101,6 +102,7 @@ async def stack(
     write_private(directory / "secrets.json", json.dumps(asdict(known)))
     async with AsyncExitStack() as opened:
         url = os.environ.get(STACK_URL_VARIABLE) or opened.enter_context(cluster.database()).superuser_url
+        migrate_on(url)
         program = os.environ.get(POOLER_VARIABLE)
         pooler_url = opened.enter_context(transaction_pooler(program, url)) if program else None
         with pytest.MonkeyPatch.context() as observed:

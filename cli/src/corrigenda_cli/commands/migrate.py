@@ -64,13 +64,22 @@ def run(options: argparse.Namespace) -> int:
             # A server that is no cluster is refused before anything is changed.
             with psycopg.connect(options.database_url, autocommit=True) as connection:
                 check_cluster(connection)
-        bring = prepare if options.prepare else migrate
-        bring(options.database_url, role_passwords=passwords)
+        later = None
+        if options.prepare:
+            prepare(options.database_url, role_passwords=passwords)
+        else:
+            later = migrate(options.database_url, role_passwords=passwords)
         done = distribute(options.database_url) if options.distribute else None
     except (MigrationRefused, RolesRefused, DistributionRefused, psycopg.OperationalError) as problem:
         print(f"not migrated: {str(problem).strip()}", file=sys.stderr)
         return ExitStatus.FAILED
-    print("ready for a dump to be restored" if options.prepare else "the schema is up to date")
+    print(_said(options.prepare, later))
     if done is not None:
         print(f"{len(done.tables)} tables newly distributed; the teams live on {done.nodes} nodes")
     return ExitStatus.DONE
+
+
+def _said(is_prepared_alone: bool, later: str | None) -> str:
+    if is_prepared_alone:
+        return "ready for a dump to be restored"
+    return "the schema is up to date" if later is None else f"a later release has made the schema: left at {later}"

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 import psycopg
 from alembic import command
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from psycopg import errors
 from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
-from corrigenda_core.persistence.migration_steps import migrations_folder
+from corrigenda_core.persistence.migration_steps import LOCK_TIMEOUT, migrations_folder
 from corrigenda_core.persistence.roles import MIGRATOR, ensure_roles
 
 OLDEST_SERVER = 15
 EXTENSIONS = ("btree_gist", "pg_trgm", "unaccent", "vector")
 OLDEST_VECTOR = (0, 8)
 MIGRATION_LOCK = 0x636F7272
-LOCK_TIMEOUT = "5s"
 
 # alembic keeps its context and its operations in module globals: one migration at a time in a process.
 _alembic_lock = threading.Lock()
@@ -32,18 +35,35 @@ class MigrationRefused(Exception):
     """The database cannot be migrated as it is; the message says what somebody has to do."""
 
 
-def migrate(url: str, *, role_passwords: Mapping[str, str] | None = None, revision: str = "head") -> None:
+def migrate(
+    url: str,
+    *,
+    role_passwords: Mapping[str, str] | None = None,
+    revision: str = "head",
+    next_versions: Path | None = None,
+) -> str | None:
     """Prepares extensions and roles and applies all migrations up to ``revision``.
 
-    ``url`` is a libpq URL or keyword string of a role that may make extensions and roles, or for which both are there.
-    ``role_passwords`` sets passwords (login role name -> password); roles that it does not name keep theirs.
+    A schema that a later release has made is left as it is: every release runs on the schema of the next one.
+
+    Args:
+        url: libpq URL or keyword string of a role that may make extensions and roles, or for which both are there.
+        role_passwords: by login role; roles that it does not name keep theirs.
+        revision: how far; default: all.
+        next_versions: a further folder of migrations that follow ours: what tests try as a next release.
+
+    Returns:
+        The revision of a later release that the schema was left at, if that is how it was found.
 
     Raises:
-        MigrationRefused: server or extension too old, missing, or not permitted.
+        MigrationRefused: server or extension too old, missing, or not permitted; a schema that is no release's.
         RolesRefused: roles missing and not permitted.
     """
-    with _migrating(url, role_passwords or {}) as config:
+    with _migrating(url, role_passwords or {}, next_versions) as config:
+        if (later := _later_revision(config)) is not None:
+            return later
         command.upgrade(config, revision)
+    return None
 
 
 def prepare(url: str, *, role_passwords: Mapping[str, str] | None = None) -> None:
@@ -55,17 +75,34 @@ def prepare(url: str, *, role_passwords: Mapping[str, str] | None = None) -> Non
         pass
 
 
-def downgrade(url: str, revision: str) -> None:
+def downgrade(url: str, revision: str, *, next_versions: Path | None = None) -> None:
     """Takes migrations back down to ``revision`` (``base``: all); extensions and roles stay."""
-    with _migrating(url, {}) as config:
+    with _migrating(url, {}, next_versions) as config:
         command.downgrade(config, revision)
 
 
 @contextmanager
-def _migrating(url: str, role_passwords: Mapping[str, str]) -> Iterator[Config]:
+def _migrating(url: str, role_passwords: Mapping[str, str], next_versions: Path | None) -> Iterator[Config]:
     """An alembic configuration on a prepared database; one migration of a database at a time."""
-    with _alembic_lock, _prepared(url, role_passwords), _as_migrator(url) as config:
+    with _alembic_lock, _prepared(url, role_passwords), _as_migrator(url, next_versions) as config:
         yield config
+
+
+def _later_revision(config: Config) -> str | None:
+    """The revision that the schema is at, if a later release than this one has made it.
+
+    Raises:
+        MigrationRefused: the schema is at a revision that is neither ours nor a later one.
+    """
+    script = ScriptDirectory.from_config(config)
+    found = MigrationContext.configure(config.attributes["connection"]).get_current_revision()
+    config.attributes["connection"].commit()
+    ours = {revision.revision for revision in script.walk_revisions()}
+    if found is None or found in ours:
+        return None
+    if found[:4].isdigit() and found[:4] > max(ours)[:4]:
+        return found
+    raise MigrationRefused(f"the schema is at {found}, which no release of corrigenda has made")
 
 
 @contextmanager
@@ -82,7 +119,7 @@ def _prepared(url: str, role_passwords: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextmanager
-def _as_migrator(url: str) -> Iterator[Config]:
+def _as_migrator(url: str, next_versions: Path | None) -> Iterator[Config]:
     engine = create_engine("postgresql+psycopg://", creator=partial(psycopg.connect, url), poolclass=NullPool)
     with engine.connect() as connection:
         connection.exec_driver_sql(f"SET ROLE {MIGRATOR}")
@@ -92,6 +129,8 @@ def _as_migrator(url: str) -> Iterator[Config]:
         config = Config(attributes={"connection": connection})
         config.set_main_option("script_location", str(migrations_folder()))
         config.set_main_option("path_separator", "os")
+        folders = [migrations_folder() / "versions", *([] if next_versions is None else [next_versions])]
+        config.set_main_option("version_locations", os.pathsep.join(map(str, folders)))
         yield config
 
 

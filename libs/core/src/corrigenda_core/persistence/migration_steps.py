@@ -12,6 +12,9 @@ from alembic.operations import Operations
 
 from corrigenda_core.persistence.sql_text import statements
 
+LOCK_TIMEOUT = "5s"
+"""How long a migration waits for a lock, with everybody who comes later waiting behind it, before it gives way."""
+
 TEAM_OF_TRANSACTION = "nullif(current_setting('app.team_id', true), '')::uuid"
 """The team that the transaction serves, as SQL; NULL, which equals nothing, if it has not said so."""
 
@@ -104,6 +107,38 @@ def _make_trigger_again(op: Operations, table: str, trigger: str, condition: str
     op.execute(f"DROP TRIGGER {trigger} ON {table}")
     each_row = head.partition(" FOR EACH ROW")[0] + " FOR EACH ROW "
     op.get_bind().exec_driver_sql(f"{each_row}{condition}EXECUTE FUNCTION {function}")
+
+
+def make_index_beside_traffic(op: Operations, name: str, definition: str) -> None:
+    """Makes an index while its table is written: no transaction, no lock that a writer waits for.
+
+    Args:
+        op: the migration's operations.
+        name: of the index.
+        definition: what follows its name: ``ON table (team_id, ...)``.
+    """
+    with op.get_context().autocommit_block():
+        # An attempt that was cut off leaves an index that nothing uses, and writers that keep it up.
+        op.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+        # It waits for transactions older than itself, and nobody waits for it.
+        op.execute("SET lock_timeout = 0")
+        op.execute(f"CREATE INDEX CONCURRENTLY {name} {definition}")
+        op.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
+
+
+def drop_index_beside_traffic(op: Operations, name: str) -> None:
+    """Takes back what `make_index_beside_traffic` made."""
+    with op.get_context().autocommit_block():
+        op.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+
+
+def validate_beside_traffic(op: Operations, table: str, constraint: str) -> None:
+    """Checks the rows of a constraint that was added ``NOT VALID``: in its own transaction, beside reads and writes.
+
+    The transaction that added it would read the whole table while it keeps everybody out.
+    """
+    with op.get_context().autocommit_block():
+        op.execute(f"ALTER TABLE {table} VALIDATE CONSTRAINT {constraint}")
 
 
 def refuse_truncate(op: Operations, table: str) -> None:
