@@ -133,7 +133,6 @@ def asked(items: Sequence[Item]) -> list[tuple[str, str, list[str], list[str]]]:
     ]
 
 
-@pytest.mark.promise("undo.exact", "Q13")
 @dataclass(kw_only=True)
 class Example:
     """One slot: what was said in it, what was asked about it, and the decision that is taken back."""
@@ -145,6 +144,7 @@ class Example:
     decision: decision_pb2.Decision | None = None
 
 
+@pytest.mark.promise("undo.exact", "Q13")
 @pytest.mark.rule("R4.17", "R8.1")
 async def test_a_decision_and_its_undo_leave_every_recall_as_it_was(
     new_team: NewTeam, deploys_from: Request, ledger_verifies: Verifies

@@ -6,7 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -129,6 +129,22 @@ async def test_q11_the_reviewer_reaches_its_database_alone_and_writes_what_it_ma
     assert not (tmp_path / "uses").exists()
 
     after = rows_of(disputing.team_id)
+    check_written(before, after)
+    assert after["conflict_cases"][f"{disputing.team_id} {conflict_id}"]["status"] == "resolved"
+    # The anomaly switch: one more change of any row that is not the reviewer's, and the check above notices.
+    spoilt = 0
+    for table, key, column in foreign_columns(before):
+        row = {**after[table][key], column: "changed"}
+        with pytest.raises(AssertionError):
+            check_written(before, {**after, table: {**after[table], key: row}})
+        with pytest.raises(AssertionError):
+            check_written(before, {**after, table: {one: row for one, row in after[table].items() if one != key}})
+        spoilt += 1
+    assert spoilt > 100
+
+
+def check_written(before: Rows, after: Rows) -> None:
+    """Checks that a resolution has written what R7.19 lets the reviewer write, and nothing else."""
     changed = {table for table in before if before[table] != after[table]}
     assert {"conflict_cases", "case_events", "case_evaluations", "transitions", "ledger"} <= changed
     assert changed <= OWN_TABLES | COMMON_TABLES | LOSING_TABLES
@@ -141,7 +157,17 @@ async def test_q11_the_reviewer_reaches_its_database_alone_and_writes_what_it_ma
     (loser,) = losers
     assert losers[loser] <= LOSING_COLUMNS
     assert after["relationships"][loser]["status"] == "superseded"
-    assert after["conflict_cases"][f"{disputing.team_id} {conflict_id}"]["status"] == "resolved"
+
+
+def foreign_columns(before: Rows) -> Iterator[tuple[str, str, str]]:
+    """A row of each table that is not the reviewer's, and each of its columns that it may not change."""
+    for table, rows in before.items():
+        if not rows or table in OWN_TABLES | {"team_clock", "relationships_history"}:
+            continue
+        key, row = next(iter(rows.items()))
+        for column in row:
+            if table != "relationships" or column not in LOSING_COLUMNS:
+                yield table, key, column
 
 
 def changed_rows(

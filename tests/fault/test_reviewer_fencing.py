@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from corrigenda_core.persistence.transaction import TransactionRunner
 from corrigenda_core.serving import new_ids
 from corrigenda_core.testing.anomalies import UnfencedLeases
 from corrigenda_core.testing.effort import examples
+from corrigenda_core.testing.tcp_proxy import TcpProxy
 
 pytestmark = pytest.mark.database
 
@@ -119,46 +119,81 @@ async def test_q9_without_the_fence_the_late_holder_would_write(
     assert len(rows_of(disputing.team_id)["case_evaluations"]) == len(before["case_evaluations"]) + 1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """A reviewer process whose leases last a second, and the proxy through which alone it reaches its database."""
+
+    child: Child
+    proxy: TcpProxy
+
+    def stop(self) -> None:
+        """Holds it where it is; its connections stay."""
+        os.kill(self.child.pid, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        os.kill(self.child.pid, signal.SIGCONT)
+
+    def told(self, team_id: str) -> list[Mapping[str, Any]]:
+        """What it has told of its rounds inside a team."""
+        # Other tests' teams on the same database may have due cases of their own.
+        lines = [json.loads(line) for line in self.child.log_tail(100_000).splitlines() if '"team_id"' in line]
+        return [line for line in lines if line["team_id"] == team_id]
+
+    async def until_looked(self, team_id: str, known: int) -> list[Mapping[str, Any]]:
+        """Waits for the end of its next look at a team's case; what it has told since it had told so many lines."""
+        deadline = asyncio.get_running_loop().time() + WAIT_SECONDS
+        while True:
+            told = self.told(team_id)[known:]
+            # A round without a case is the end of a run that the other one has left nothing to do.
+            if any(line["event"] == "team_reviewed" and line["examined"] > 0 for line in told):
+                return told
+            assert asyncio.get_running_loop().time() < deadline, f"team not reviewed in time: {team_id}"
+            await asyncio.sleep(0.02)
+
+
 @asynccontextmanager
-async def reviewing(stack: Stack, name: str, directory: Path) -> AsyncIterator[Child]:
-    """A reviewer process whose leases last a second; it is let go before it is ended."""
-    child = await start_child(
-        name=name,
-        module="corrigenda_conflict.reviewer",
-        environment={
-            **{key: value for key, value in os.environ.items() if not key.startswith("CORRIGENDA_")},
-            "CORRIGENDA_DATABASE_URL": stack.url("corrigenda_reviewer"),
-            "CORRIGENDA_REVIEW_LEASE_SECONDS": "1",
-            "CORRIGENDA_REVIEW_POLL_SECONDS": "0.05",
-        },
-        log_file=directory / f"{name}-{uuid.uuid4().hex}.log",
-    )
-    try:
-        yield child
-    finally:
-        os.kill(child.pid, signal.SIGCONT)
-        await child.stop()
+async def reviewing(stack: Stack, name: str, directory: Path) -> AsyncIterator[Running]:
+    """A reviewer process; it is let go before it is ended."""
+    async with TcpProxy(stack.admin_url) as proxy:
+        child = await start_child(
+            name=name,
+            module="corrigenda_conflict.reviewer",
+            environment={
+                **{key: value for key, value in os.environ.items() if not key.startswith("CORRIGENDA_")},
+                "CORRIGENDA_DATABASE_URL": proxy.url(stack.url("corrigenda_reviewer")),
+                "CORRIGENDA_REVIEW_LEASE_SECONDS": "1",
+                "CORRIGENDA_REVIEW_POLL_SECONDS": "0.05",
+            },
+            log_file=directory / f"{name}.log",
+        )
+        running = Running(child=child, proxy=proxy)
+        try:
+            yield running
+        finally:
+            running.go_on()
+            await child.stop()
 
 
-async def until_found(eye: psycopg.Connection[Any], sql: str, *parameters: object) -> Any:
-    """Waits, for a bounded time, until a query finds a row, and returns its first column."""
+async def until_found(eye: psycopg.Connection[Any], sql: str, *parameters: object) -> tuple[Any, ...]:
+    """Waits, for a bounded time, until a query finds a row, and returns it."""
     deadline = asyncio.get_running_loop().time() + WAIT_SECONDS
     while (row := eye.execute(sql, parameters).fetchone()) is None:
         assert asyncio.get_running_loop().time() < deadline, f"not in time: {sql}"
         await asyncio.sleep(0.02)
-    return row[0]
+    return tuple(row)
 
 
-async def until_reviewed(child: Child, team_id: str) -> Mapping[str, Any]:
-    """Waits, for a bounded time, until a process has told of its round inside a team, and returns what it told."""
-    deadline = asyncio.get_running_loop().time() + WAIT_SECONDS
-    while True:
-        # Other tests' teams on the same database may have due cases of their own.
-        lines = [json.loads(line) for line in child.log_tail(1_000).splitlines() if '"team_reviewed"' in line]
-        if told := [line for line in lines if line["team_id"] == team_id]:
-            return told[-1]
-        assert asyncio.get_running_loop().time() < deadline, f"team not reviewed in time: {team_id}"
-        await asyncio.sleep(0.02)
+WAITING = "SELECT pid, client_port FROM pg_stat_activity WHERE %s = ANY (pg_blocking_pids(pid))"
+NOT_LEASED = """
+SELECT 1 WHERE NOT EXISTS (
+    SELECT 1 FROM case_lease WHERE team_id = %s AND lease_expires_at > clock_timestamp()
+) AND NOT EXISTS (
+    SELECT 1 FROM review_runs WHERE team_id = %s AND status = 'running' AND lease_expires_at > clock_timestamp()
+)
+"""
+NO_RUN_WAITS = """
+SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM review_runs WHERE team_id = %s AND status IN ('queued', 'running'))
+"""
 
 
 @pytest.mark.promise("Q9")
@@ -166,30 +201,47 @@ async def until_reviewed(child: Child, team_id: str) -> Mapping[str, Any]:
 async def test_q9_a_process_that_is_stopped_while_it_holds_a_case_writes_nothing_when_it_goes_on(
     without_workers: Stack, disputing: Any, rows_of: Callable[[str], Rows], tmp_path: Path
 ) -> None:
-    """The holder waits for the team's lock, is stopped, loses its connection and its lease; another one decides."""
+    """Whoever of two takes the case is stopped while it waits for the team's lock, and loses its connection and its
+    lease; the other one decides."""
     team_id, stack = disputing.team_id, without_workers
-    waiting = (
-        "SELECT pid FROM pg_stat_activity WHERE application_name = 'corrigenda reviewer' AND wait_event_type = 'Lock'"
-    )
     resolved = "SELECT 1 FROM conflict_cases WHERE conflict_id = %s AND status = 'resolved'"
-    with psycopg.connect(stack.admin_url, autocommit=True) as eye, psycopg.connect(stack.admin_url) as lock:
-        for number in range(PAUSES):
-            conflict_id = await disputing.dispute(f"service-{number}")
-            await disputing.drive(BEGINNING + timedelta(days=8 * (number + 1)))
-            lock.execute("SELECT 1 FROM team_clock WHERE team_id = %s FOR UPDATE", [team_id])
-            async with reviewing(stack, "paused", tmp_path) as paused:
-                backend = await until_found(eye, waiting)
-                os.kill(paused.pid, signal.SIGSTOP)
+    async with reviewing(stack, "one", tmp_path) as one, reviewing(stack, "other", tmp_path) as other:
+        with psycopg.connect(stack.admin_url, autocommit=True) as eye, psycopg.connect(stack.admin_url) as lock:
+            for number in range(PAUSES):
+                for reviewer in (one, other):
+                    reviewer.stop()
+                conflict_id = await disputing.dispute(f"service-{number}")
+                await disputing.drive(BEGINNING + timedelta(days=8 * (number + 1)))
+                lock.execute("SELECT 1 FROM team_clock WHERE team_id = %s FOR UPDATE", [team_id])
+                for reviewer in (one, other):
+                    reviewer.go_on()
+                backend, port = await until_found(eye, WAITING, lock.info.backend_pid)
+                for reviewer in (one, other):
+                    reviewer.stop()
+                (paused,) = [reviewer for reviewer in (one, other) if port in reviewer.proxy.server_side_ports]
+                (awake,) = {one, other} - {paused}
+                known = {reviewer: len(reviewer.told(team_id)) for reviewer in (one, other)}
                 # The server ends the connection: what the stopped process had begun is rolled back.
                 eye.execute("SELECT pg_terminate_backend(%s)", [backend])
                 lock.rollback()
-                async with reviewing(stack, "other", tmp_path):
-                    await until_found(eye, resolved, conflict_id)
+                await until_found(eye, NOT_LEASED, team_id, team_id)
+                awake.go_on()
+                await until_found(eye, resolved, conflict_id)
+                looked = await awake.until_looked(team_id, known[awake])
+                assert looked[-1]["resolved"] == 1
+                await until_found(eye, NO_RUN_WAITS, team_id)
                 before = rows_of(team_id)
-                os.kill(paused.pid, signal.SIGCONT)
-                told = await until_reviewed(paused, team_id)
+                paused.go_on()
+                told = await paused.until_looked(team_id, known[paused])
                 # It has lost the case; or it was stopped for so long that the look's own deadline has passed as well.
-                assert told["left"] == 1 or '"STORE_UNAVAILABLE"' in paused.log_tail()
-            # The run, too, belongs to the other one by now.
-            assert rows_of(team_id) == before
-            assert len(before["case_evaluations"]) == number + 1
+                assert told[-1]["left"] == 1 or "STORE_UNAVAILABLE" in {line.get("reason") for line in told}
+                after = rows_of(team_id)
+                assert {**after, "review_runs": {}} == {**before, "review_runs": {}}
+                # The run, too, belongs to the other one by now. A look without a run is noted: it came to nothing.
+                noted = [row for key, row in after["review_runs"].items() if row != before["review_runs"].get(key)]
+                assert [(row["kind"], row["examined_cases"], row["resolved_cases"]) for row in noted] in (
+                    [],
+                    [("due", 1, 0)],
+                )
+                assert before["review_runs"].keys() <= after["review_runs"].keys()
+                assert len(before["case_evaluations"]) == number + 1

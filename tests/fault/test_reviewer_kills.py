@@ -14,9 +14,15 @@ import psycopg
 import pytest
 from corrigenda_cli.child import ChildFailedError
 from corrigenda_cli.stack import Stack
+from corrigenda_conflict.reviewer.look import Look
 from corrigenda_core.domain.ids import TeamId
+from corrigenda_core.domain.snapshots import Outcome
+from corrigenda_core.persistence.database import Database
 from corrigenda_core.persistence.ledger_verification import verify_ledger
+from corrigenda_core.persistence.review_store import ReviewStore
 from corrigenda_core.ports.failpoints import Failpoint
+from corrigenda_core.serving import new_ids
+from corrigenda_core.testing.anomalies import TornCommits
 from corrigenda_core.testing.effort import examples
 from corrigenda_core.testing.failpoints import LAUNCHER, VARIABLE
 
@@ -98,6 +104,34 @@ async def test_q8_whatever_kills_leave_is_whole_and_the_next_reviewer_goes_on(
             assert await child.stop() == 0
         assert check_whole(rows_of(team_id)) == KILLS
         assert verify_ledger(connection, TeamId(team_id)).is_verified
+
+
+@pytest.mark.promise("Q8")
+@pytest.mark.parametrize(
+    "lost",
+    [
+        {"case_events"},
+        {"case_evaluations"},
+        {"relationships", "transitions"},
+        {"conflict_cases", "case_positions", "case_members"},
+    ],
+    ids=" ".join,
+)
+async def test_q8_a_look_that_was_two_transactions_would_be_noticed(
+    without_workers: Stack, disputing: Any, rows_of: Callable[[str], Rows], lost: set[str]
+) -> None:
+    """The anomaly switch: what a kill between the two leaves is committed, and the check above finds it."""
+    await disputing.dispute("service")
+    await disputing.drive(disputing.after_deadlines)
+    async with Database(without_workers.url("corrigenda_reviewer")) as database:
+        store = ReviewStore(database, lease_seconds=60.0)
+        team = await store.team_now(TeamId(disputing.team_id))
+        claimed = await store.claim_cases(team, night=team.now.date(), batch=1)
+        (claim,) = claimed.claims
+        look = Look(runner=TornCommits(database, lost), new_ids=new_ids)
+        assert (await look.at(team, claim, claimed.rows[claim.conflict_id])).outcome is Outcome.RESOLVE
+    with pytest.raises(AssertionError):
+        check_whole(rows_of(disputing.team_id))
 
 
 @pytest.mark.promise("Q8")

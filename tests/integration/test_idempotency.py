@@ -14,6 +14,7 @@ from corrigenda_core.persistence.idempotency import (
     stored_response,
 )
 from corrigenda_core.persistence.transaction import Transaction, TransactionRunner
+from corrigenda_core.testing.anomalies import UnrecordedRequests
 from corrigenda_core.testing.postgres import Team, ThrowawayDatabase
 from corrigenda_core.testing.revisions import write_evidence
 
@@ -91,6 +92,24 @@ async def test_one_key_at_once_in_several_processes_has_one_effect(
         )
     assert {answer.value for answer in answers} == {1}
     assert [answer.replayed for answer in answers].count(False) == 1
+
+
+@pytest.mark.promise("Q7")
+async def test_without_the_record_every_repetition_would_have_an_effect_of_its_own(
+    shared_database: ThrowawayDatabase, team: Team
+) -> None:
+    """The anomaly switch: the tests above and the sweep over all RPCs compare effects, and there are many of them."""
+    url = shared_database.url("corrigenda_ingest")
+    async with Database(url) as one, Database(url) as two:
+        runners = [UnrecordedRequests(one), UnrecordedRequests(two)]
+        asked = request(team.profiles[0])
+        answers = await asyncio.gather(
+            *(runner.run(team.team_id, plan_for(team), idempotency=asked) for runner in runners for _ in range(8))
+        )
+        other = await runners[0].run(team.team_id, plan_for(team), idempotency=request(team.profiles[0], body=b"b"))
+    assert sorted(answer.value for answer in answers) == list(range(1, 17))
+    assert not any(answer.replayed for answer in answers)
+    assert other.value == 17
 
 
 async def test_the_answer_of_a_request_that_changed_nothing_is_stored_too(ingest: Database, team: Team) -> None:

@@ -121,8 +121,23 @@ def test_history_is_inserted_by_its_trigger_alone(sample: SampleTeam, table: str
     assert sqlstate_of(sample, MIGRATOR, statement) == IMMUTABLE_ROW
 
 
-def test_the_net_is_the_trigger(sample: SampleTeam) -> None:
-    """With its triggers off the same statement goes through: the tests above can fail."""
+@pytest.mark.promise("Q14")
+@pytest.mark.parametrize("table", sorted(IMMUTABLE | HISTORY))
+def test_the_net_is_the_trigger(sample: SampleTeam, table: str) -> None:
+    """The anomaly switch: with the triggers off the same statements go through, or as far as the next net."""
+    update, delete, _ = changes(table)
+    # Beyond its own rows the next net is that of another table.
+    others = [delete, f"TRUNCATE {table}"]
     with sample.connection.transaction(force_rollback=True):
-        sample.connection.execute("ALTER TABLE ledger DISABLE TRIGGER USER")
-        sample.connection.execute("UPDATE ledger SET change_kind = 'edited' WHERE team_id = %s", [sample.team_id])
+        sample.connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+        assert sqlstate_of(sample, MIGRATOR, update) is None
+        assert IMMUTABLE_ROW not in {sqlstate_of(sample, SUPERUSER, statement) for statement in others}
+
+
+@pytest.mark.promise("Q14")
+@pytest.mark.parametrize("table", sorted(PERMANENT))
+def test_what_keeps_a_row_is_the_trigger(sample: SampleTeam, table: str) -> None:
+    """The anomaly switch: without it nothing of ours refuses to delete."""
+    with sample.connection.transaction(force_rollback=True):
+        sample.connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+        assert sqlstate_of(sample, SUPERUSER, f"DELETE FROM {table}") != IMMUTABLE_ROW

@@ -117,6 +117,25 @@ async def test_no_transaction_ever_sees_another_team(database: Database, shared_
         ), "outside a transaction there is no team and no row"
 
 
+@pytest.mark.promise("apart.connections", "Q17")
+async def test_without_row_level_security_every_transaction_would_see_other_teams(
+    fresh_database: ThrowawayDatabase,
+) -> None:
+    """The anomaly switch: the look that the transactions above take of themselves notices."""
+    mine, other = add_team(fresh_database), add_team(fresh_database)
+    async with Database(fresh_database.url("corrigenda_ingest")) as database:
+        reader = ReadRunner(database)
+
+        async def seen() -> object:
+            (row,) = await reader.run(mine.team_id, lambda view: view.prefetched["whose"], prefetch=[WHOSE])
+            return row["seen"]
+
+        assert await seen() == [mine.team_id]
+        with fresh_database.connect() as connection:
+            connection.execute("ALTER TABLE profiles DISABLE ROW LEVEL SECURITY")
+        assert await seen() == sorted([mine.team_id, other.team_id])
+
+
 def busy_connections(database: ThrowawayDatabase) -> int:
     with database.connect() as connection:
         (busy,) = connection.execute(

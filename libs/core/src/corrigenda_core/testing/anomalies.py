@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from corrigenda_core.domain.ids import ConflictId, TeamId
 from corrigenda_core.domain.time import Instant
-from corrigenda_core.persistence.database import Unbounded
+from corrigenda_core.persistence.commit_writes import written_tables
+from corrigenda_core.persistence.database import Database, Unbounded
+from corrigenda_core.persistence.idempotency import IdempotencyRequest
 from corrigenda_core.persistence.named_sql import Query
 from corrigenda_core.persistence.review_cases import CaseLeases
+from corrigenda_core.persistence.round_trips import RoundTrips
 from corrigenda_core.persistence.team_clock import TeamClock
+from corrigenda_core.persistence.transaction import Committed, Plan, TransactionRunner
+from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
+
+T = TypeVar("T")
 
 
 class UnlockedTeamClock(TeamClock):
@@ -63,3 +72,37 @@ class UnfencedLeases(CaseLeases):
             " last_evaluated_at = %(now)s WHERE team_id = %(team_id)s AND conflict_id = %(case)s",
             parameters={"team_id": team_id, "case": conflict_id, "next": next_review_at, "now": team_now},
         )
+
+
+class UnrecordedRequests(TransactionRunner):
+    """Keeps no record of requests, and looks for none."""
+
+    async def run(
+        self,
+        team_id: TeamId,
+        plan: Plan[T],
+        *,
+        prefetch: Sequence[Query] = (),
+        idempotency: IdempotencyRequest[T] | None = None,
+        keeps_records: bool = False,
+        deadline: Deadline = NO_DEADLINE,
+    ) -> Committed[T]:
+        """Carries out whatever is asked, as if nobody ever asked twice."""
+        del idempotency  # nobody remembers it
+        return await super().run(team_id, plan, prefetch=prefetch, keeps_records=keeps_records, deadline=deadline)
+
+
+class TornCommits(TransactionRunner):
+    """Commits in two transactions of which the second one is lost: what is written into some tables is not there.
+
+    Args:
+        database: the pool of the process's role.
+        lost: the tables whose rows would have been in the second transaction.
+    """
+
+    def __init__(self, database: Database, lost: Collection[str]) -> None:
+        super().__init__(database)
+        self._lost = frozenset(lost)
+
+    async def _commit(self, trips: RoundTrips, writes: Sequence[Query]) -> None:
+        await super()._commit(trips, [one for one in writes if not written_tables(one.sql) & self._lost])

@@ -72,6 +72,11 @@ class TcpProxy:
         who = parts.netloc.rpartition("@")[0]
         return urlunsplit(parts._replace(netloc=f"{who}@127.0.0.1:{port}"))
 
+    @property
+    def server_side_ports(self) -> set[int]:
+        """From which ports its clients reach the server, as the server sees them."""
+        return {pair.server.get_extra_info("sockname")[1] for pair in self._pairs}
+
     def reset_count(self) -> None:
         """Counts round trips from here on."""
         self.round_trips = 0
