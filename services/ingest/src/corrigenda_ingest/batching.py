@@ -83,5 +83,5 @@ def _is_changed(mention: Mention, answer: EntityAnswer, facts: SubmissionFacts) 
     """Whether the mention makes its entity, or adds a name or a part of its context to it."""
     if answer.entity_id is None:
         return False
-    known = next((one for one in facts.entities if one.entity_id == answer.entity_id), None)
+    known = facts.entity(answer.entity_id)
     return known is None or not (mention.names <= known.team_names and mention.context.pairs <= known.context.pairs)
