@@ -150,8 +150,10 @@ class Recorder:
         self.database.transactions.clear()
         for start in range(numbers.start, numbers.stop, AT_ONCE):
             submitted = [self._submitted(number) for number in range(start, start + AT_ONCE)]
-            if len(await remember_many(self.caller, submitted, Deadline.after(60.0))) < AT_ONCE:
-                raise RuntimeError("the statements did not fit into one commit")
+            looked = await remember_many.look(self.caller, submitted, Deadline.after(30.0))
+            if looked.is_cut:
+                raise RuntimeError("the statements do not fit into one commit")
+            await remember_many.commit(self.caller, looked, Deadline.after(30.0))
         return list(self.database.transactions)
 
     def _submitted(self, number: int) -> Submitted:

@@ -7,13 +7,14 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 
 import psycopg
 import pytest
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import IdempotencyKey
 from corrigenda_core.persistence.attempts import RetryPolicy
-from corrigenda_core.persistence.database import Database, PoolSettings
+from corrigenda_core.persistence.database import Database, PoolSettings, Row
 from corrigenda_core.persistence.idempotency import IdempotencyRequest, request_hash_of
 from corrigenda_core.persistence.ledger_verification import verify_ledger
 from corrigenda_core.persistence.named_sql import Query
@@ -225,6 +226,30 @@ async def test_a_frozen_database_does_not_hold_the_answer_back(
         async with Database(url, settings=PoolSettings(max_connections=2)) as database:
             took.append(await times_of_refusals(proxy, database, team))
     assert max(took[-1]) < 0.5, f"no answer later than the deadline + 200 ms: {took}"
+
+
+async def test_what_is_asked_outside_a_transaction_is_not_waited_for_either(
+    shared_database: ThrowawayDatabase, proxy: TcpProxy
+) -> None:
+    settings = PoolSettings(max_connections=2, ask_seconds=0.3)
+    query = Query(name="one", sql="SELECT 1 AS one")
+    async with Database(proxy.url(shared_database.url("corrigenda_ingest")), settings=settings) as database:
+        proxy.freeze()
+        with pytest.raises(Refusal) as refused:
+            await database.ask(query)
+        assert refused.value.reason is Reason.STORE_UNAVAILABLE
+        # Nor does a caller who gives up wait for a server that cannot be told.
+        given_up = asyncio.create_task(database.ask(query))
+        await asyncio.sleep(0)
+        given_up.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(given_up, 5.0)
+        proxy.thaw()
+        rows: list[Row] = []
+        while not rows:
+            with suppress(Refusal):
+                rows = await database.ask(query)
+    assert rows == [{"one": 1}]
 
 
 COMMITTER = """

@@ -1,5 +1,6 @@
 """The embedded server: who may own it, as whom it runs, and that it neither outlives its owner nor dies for good."""
 
+import asyncio
 import contextlib
 import importlib.util
 import os
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from corrigenda_cli.stack import Stack
 from corrigenda_core.persistence import embedded_host
 from corrigenda_core.persistence.embedded import DirectoryInUse, EmbeddedPostgres, temporary_server
 from corrigenda_core.persistence.embedded_host import EmbeddedPostgresError
@@ -201,6 +203,21 @@ def test_the_server_shuts_down_when_its_owner_is_killed(directory: Path) -> None
     with EmbeddedPostgres(directory, fsync=False) as server:
         assert answer(server.url) == 1
     assert "was not properly shut down" not in (directory / "server.log").read_text()
+
+
+@needs_linux
+async def test_a_stack_learns_that_its_server_has_ended_for_good(directory: Path) -> None:
+    stack = Stack(directory=directory)
+    async with EmbeddedPostgres(directory, fsync=False) as stack.server:
+        write_row(stack.server.url)
+        ending = asyncio.create_task(stack.any_part_ended())
+        os.kill(stack.server.pid, signal.SIGKILL)
+        assert answer(stack.server.url) == 1
+        assert not ending.done(), "its keeper starts it again"
+        os.kill(stack.server.keeper_pid, signal.SIGKILL)
+        assert await asyncio.wait_for(ending, PATIENCE_SECONDS) == (
+            f"PostgreSQL ended and is not started again; its log: {stack.server.log_file}"
+        )
 
 
 @needs_linux

@@ -39,13 +39,15 @@ from corrigenda_ingest.requests import submission_of
 from corrigenda_ingest.responses import PlacementMessages
 from corrigenda_ingest.use_cases.preflight_remember import PreflightRemember
 from corrigenda_ingest.use_cases.remember import Remember
-from corrigenda_ingest.use_cases.remember_many import RememberMany, Result, Submitted
+from corrigenda_ingest.use_cases.remember_many import Looked, RememberMany, Result, Submitted
 from corrigenda_ingest.verification_tokens import LIFETIME, VerificationTokens
 
 pytestmark = pytest.mark.database
 
 BEGAN = datetime(2026, 6, 1, 12, tzinfo=UTC)
 STEPS = 12
+AT_ONCE = 6
+"""Of a stream's submissions that a look may take."""
 TEXT = "production deploys from main"
 
 
@@ -69,7 +71,7 @@ class Service:
 
     def __init__(self, database: Database) -> None:
         self.now = BEGAN
-        self.commits = 0
+        self.commits = self.looked_ahead = 0
         self.verifier = CountedVerifier()
         self.runner = TransactionRunner(database)
         reader = ReadRunner(database)
@@ -100,11 +102,22 @@ class Service:
         return committed.value
 
     async def stream(self, caller: Caller, requests: Sequence[ingest.RememberRequest]) -> list[Result]:
-        """The results of a stream of submissions, as many to a commit as may share one."""
+        """The results of a stream of submissions, as many to a commit as may share one.
+
+        What may follow a commit is looked at before it, as early as a stream does.
+        """
         results: list[Result] = []
-        while len(results) < len(requests):
-            waiting = [self._submitted(caller, one) for one in requests[len(results) :]]
-            results += await self._many(caller, waiting, NO_DEADLINE)
+        waiting = [self._submitted(caller, one) for one in requests]
+        ahead: Looked | None = None
+        while waiting:
+            step = ahead or await self._many.look(caller, waiting[:AT_ONCE], NO_DEADLINE)
+            waiting = waiting[len(step.submitted) :]
+            ahead = None
+            if waiting and not step.is_cut:
+                ahead = await self._many.look(caller, waiting[:AT_ONCE], NO_DEADLINE, behind=step)
+                self.looked_ahead += len(ahead.submitted)
+                ahead = ahead if ahead.submitted else None
+            results += await self._many.commit(caller, step, NO_DEADLINE)
             self.commits += 1
         return results
 
@@ -235,9 +248,10 @@ async def test_a_stream_does_what_one_call_after_the_other_does(
         _, (by_calls, *_) = await driven_team(shared_database, service)
         _, (by_stream, *_) = await driven_team(shared_database, service)
         called = [await answered(service.remember, by_calls, request) for request in requests]
-        service.commits = 0
+        service.commits = service.looked_ahead = 0
         streamed = await service.stream(by_stream, requests)
         assert service.commits < len(requests) / 2
+        assert service.looked_ahead > 0
         assert [one if isinstance(one, tuple) else "stored" for one in called] == [
             (one.reason, one.field, one.message, one.metadata) if isinstance(one, Refusal) else "stored"
             for one in streamed

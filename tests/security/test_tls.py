@@ -160,6 +160,18 @@ async def test_certificates_of_both_sides_change_under_traffic_without_one_faile
     assert len(channels) > 1
 
 
+async def test_a_replaced_channel_closes_with_the_one_that_took_its_place(secured: Secured) -> None:
+    channel = ServiceChannel(secured.address, secured.tls(identity=secured.client))
+    replaced = channel.current()
+    assert await asked(replaced)
+    secured.ours.issue("client")
+    current = channel.current()
+    assert current is not replaced
+    await channel.close()
+    shut = grpc.ChannelConnectivity.SHUTDOWN
+    assert (replaced.get_state(), current.get_state()) == (shut, shut)
+
+
 @pytest.mark.parametrize("what", ["half written", "a key of another certificate", "gone"])
 async def test_a_rotation_that_went_wrong_leaves_the_old_certificate_in_force(secured: Secured, what: str) -> None:
     before = await shown_certificate(secured)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from itertools import takewhile
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.ids import KeyId, ProfileId, TeamId
 from corrigenda_core.ports.deadline import NO_DEADLINE, Deadline
-from corrigenda_ingest.use_cases.remember_many import RememberMany, Submitted
+from corrigenda_ingest.use_cases.remember_many import Looked, RememberMany, Submitted
 from corrigenda_ingest.use_cases.remember_stream import ITEMS_PER_COMMIT, ITEMS_WAITING, Arrived, RememberStream
 
 CALLER = Caller(team_id=TeamId("t"), profile_id=ProfileId("p"), key_id=KeyId("k"), scopes=frozenset())
@@ -24,19 +25,36 @@ def numbered(number: int) -> Submitted:
 
 
 class FakeMany(RememberMany):
-    """Answers each submission with its number, ``share`` of them to a commit, once it may."""
+    """Answers each submission with its number, ``share`` of them to a commit, once it may.
 
-    def __init__(self, share: int = 1_000) -> None:
+    Those whose numbers are ``dependent`` are not taken behind a commit that is not done.
+    """
+
+    def __init__(self, share: int = 1_000, dependent: frozenset[int] = frozenset()) -> None:
         self.share = share
+        self.dependent = dependent
         self.commits: list[int] = []
+        self.done: list[Any] = []
+        self.looked_ahead = 0
         self.may_commit = asyncio.Event()
         self.may_commit.set()
 
-    async def __call__(self, caller: Caller, submitted: Sequence[Any], deadline: Deadline) -> Any:
+    async def look(
+        self, caller: Caller, submitted: Sequence[Any], deadline: Deadline, *, behind: Looked | None = None
+    ) -> Looked:
+        taken = list(submitted[: self.share])
+        if behind is not None:
+            taken = list(takewhile(lambda one: one.asked not in self.dependent, taken))
+            self.looked_ahead += len(taken)
+        elif taken[0].asked in self.dependent:
+            assert self.done[-1] == taken[0].asked - 1, "it was looked at before what it depends on was committed"
+        return Looked(submitted=taken, outside=(), is_cut=len(taken) < len(submitted))
+
+    async def commit(self, caller: Caller, looked: Looked, deadline: Deadline) -> Any:
         await self.may_commit.wait()
-        taken = submitted[: self.share]
-        self.commits.append(len(taken))
-        return [one.asked for one in taken]
+        self.commits.append(len(looked.submitted))
+        self.done += [one.asked for one in looked.submitted]
+        return [one.asked for one in looked.submitted]
 
 
 async def sent(*items: int | Refusal, then: asyncio.Event | None = None, read: list[int] | None = None) -> Any:
@@ -61,6 +79,39 @@ async def test_every_submission_has_one_result_in_its_place(share: int) -> None:
     assert [one.result for one in answers] == items
     assert [(one.index, one.key) for one in answers] == [(n, f"k{n}") for n in range(350)]
     assert max(many.commits) <= ITEMS_PER_COMMIT
+
+
+async def test_what_fills_the_next_commit_is_looked_at_while_one_is_under_way() -> None:
+    many = FakeMany()
+    many.may_commit.clear()
+    answering = streamed(many, sent(*range(350)))
+    first = asyncio.ensure_future(anext(answering))
+    while many.looked_ahead < ITEMS_PER_COMMIT:
+        await asyncio.sleep(0)
+    assert many.done == []
+    many.may_commit.set()
+    assert [(await first).result, *[one.result async for one in answering]] == list(range(350))
+    assert many.looked_ahead == 250
+
+
+@pytest.mark.parametrize(("dependent", "commits"), [(100, [100, 100, 50]), (130, [100, 30, 100, 20])])
+async def test_what_depends_on_a_commit_is_looked_at_after_it(dependent: int, commits: list[int]) -> None:
+    many = FakeMany(dependent=frozenset({dependent}))
+    assert [one.result async for one in streamed(many, sent(*range(250)))] == list(range(250))
+    assert many.commits == commits
+
+
+async def test_a_look_ahead_that_fails_ends_the_stream_after_the_results_before_it() -> None:
+    class Lost(FakeMany):
+        async def look(self, *arguments: Any, behind: Looked | None = None) -> Looked:
+            if behind is not None:
+                raise Refusal(Reason.STORE_UNAVAILABLE, "the database is gone")
+            return await super().look(*arguments)
+
+    answering = streamed(Lost(), sent(*range(250)))
+    assert [(await anext(answering)).result for _ in range(100)] == list(range(100))
+    with pytest.raises(Refusal, match="gone"):
+        await anext(answering)
 
 
 async def test_a_sender_is_read_ahead_only_so_far() -> None:

@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from corrigenda_core.config import LogFormat, LogLevel
@@ -127,6 +127,7 @@ class Stack:
     secrets: LocalSecrets = field(init=False)
     children: dict[str, Child] = field(init=False, default_factory=dict)
     admin_url: str = field(init=False, default="")
+    server: EmbeddedPostgres | None = field(init=False, default=None)
     _exit: AsyncExitStack = field(init=False, default_factory=AsyncExitStack)
 
     async def __aenter__(self) -> Self:
@@ -199,23 +200,36 @@ class Stack:
             }
         return environment
 
-    async def any_child_ended(self) -> Child:
-        """Waits until a process of the stack ends, and returns it."""
-        waiting = {asyncio.create_task(child.wait()): child for child in self.children.values()}
-        done, pending = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        for task in pending:
-            task.cancel()
-        return waiting[done.pop()]
+    async def any_part_ended(self) -> str:
+        """Waits until a process of the stack ends, or its embedded server does for good; says which, and its log's end.
+
+        The services alone would go on without their server, and answer every call that it cannot be reached.
+        """
+        waiting: dict[asyncio.Task[Any], Child | EmbeddedPostgres] = {
+            asyncio.create_task(child.wait()): child for child in self.children.values()
+        }
+        if self.server is not None:
+            # The thread ends with the server, which ends with the stack.
+            waiting[asyncio.create_task(asyncio.to_thread(self.server.wait))] = self.server
+        try:
+            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+        part = waiting[done.pop()]
+        if isinstance(part, EmbeddedPostgres):
+            return f"PostgreSQL ended and is not started again; its log: {part.log_file}"
+        return f"{part.name} ended with status {part.return_code}; its log ends:\n{part.log_tail()}"
 
     async def _start(self) -> None:
         self.logs.mkdir(parents=True, exist_ok=True)
         self.secrets = load_or_make(self.directory / SECRETS_FILE)
         if self.database_url is None:
             self.say("starting PostgreSQL")
-            server = EmbeddedPostgres(
+            self.server = EmbeddedPostgres(
                 self.directory / "postgres", fsync=not self.throw_away, throw_away=self.throw_away
             )
-            self.admin_url = (await self._exit.enter_async_context(server)).url
+            self.admin_url = (await self._exit.enter_async_context(self.server)).url
         else:
             self.admin_url = self.database_url
         parts = urlsplit(self.admin_url)

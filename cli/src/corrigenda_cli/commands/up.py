@@ -78,16 +78,15 @@ async def _up(options: argparse.Namespace) -> int:
 
 
 async def _until_stopped(stack: Stack, stop: asyncio.Event) -> int:
-    """Waits for the stop event, or for a process that ends by itself: then the stack as a whole is stopped."""
+    """Waits for the stop event, or for a part that ends by itself: then the stack as a whole is stopped."""
     stopping = asyncio.create_task(stop.wait())
-    ending = asyncio.create_task(stack.any_child_ended())
+    ending = asyncio.create_task(stack.any_part_ended())
     await asyncio.wait({stopping, ending}, return_when=asyncio.FIRST_COMPLETED)
     if stop.is_set():
         ending.cancel()
         return ExitStatus.DONE
     stopping.cancel()
-    child = ending.result()
-    print(f"{child.name} ended with status {child.return_code}; its log ends:\n{child.log_tail()}", file=sys.stderr)
+    print(ending.result(), file=sys.stderr)
     return ExitStatus.FAILED
 
 

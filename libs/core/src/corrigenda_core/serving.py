@@ -27,7 +27,7 @@ from corrigenda_core.persistence.team_clock import PLANNED_BY_VALUES, Planning, 
 from corrigenda_core.persistence.transaction import TransactionRunner
 from corrigenda_core.policy.authorization import may_call_method
 from corrigenda_core.ports.failpoints import armed
-from corrigenda_core.process import announce_ready, stop_event
+from corrigenda_core.process import announce_ready, settle_memory, stop_event
 from corrigenda_core.process_health import ProcessHealth
 from corrigenda_core.rpc.admission import Admission
 from corrigenda_core.rpc.interceptors import CallGate
@@ -93,6 +93,7 @@ async def open_foundation(
             ),
             name=f"corrigenda {name}",
         )
+        settle_memory()
         async with database:
             yield Foundation(
                 name=name,

@@ -19,7 +19,10 @@ from corrigenda_ingest.submission import EntityAnswer, PreparedSubmission
 
 @dataclass(slots=True)
 class Batch:
-    """The submissions that are in the batch so far, by what they change that others could name."""
+    """The submissions that are in the batch so far, by what they change that others could name.
+
+    Nothing may follow in one that is ``closed``: its submission goes alone.
+    """
 
     count: int = 0
     names: set[str] = field(default_factory=set)
@@ -27,6 +30,7 @@ class Batch:
     texts: set[bytes] = field(default_factory=set)
     keys: set[IdempotencyKey] = field(default_factory=set)
     sources: set[str] = field(default_factory=set)
+    closed: bool = False
 
     def may_add(self, prepared: PreparedSubmission) -> bool:
         """Whether a submission names nothing that those before it change.
@@ -35,7 +39,7 @@ class Batch:
         """
         if self.count == 0:
             return True
-        if _goes_alone(prepared) or prepared.given.idempotency_key in self.keys:
+        if self.closed or _goes_alone(prepared) or prepared.given.idempotency_key in self.keys:
             return False
         return (
             self.names.isdisjoint(name for mention in prepared.mentions for name in mention.names)
@@ -46,13 +50,10 @@ class Batch:
             and self.sources.isdisjoint(_source_keys(prepared))
         )
 
-    def is_closed_by(self, prepared: PreparedSubmission) -> bool:
-        """Whether nothing may follow a submission in its batch."""
-        return _goes_alone(prepared)
-
     def add(self, prepared: PreparedSubmission, entities: Sequence[EntityAnswer], facts: SubmissionFacts) -> None:
         """Adds a submission whose mentions mean these entities."""
         self.count += 1
+        self.closed = _goes_alone(prepared)
         self.keys.add(prepared.given.idempotency_key)
         self.texts.update(evidence.content_sha256 for evidence in prepared.evidence)
         # The first text of a source says where it stands; those after it change nothing about it.
@@ -83,5 +84,5 @@ def _is_changed(mention: Mention, answer: EntityAnswer, facts: SubmissionFacts) 
     """Whether the mention makes its entity, or adds a name or a part of its context to it."""
     if answer.entity_id is None:
         return False
-    known = next((one for one in facts.entities if one.entity_id == answer.entity_id), None)
+    known = facts.entity(answer.entity_id)
     return known is None or not (mention.names <= known.team_names and mention.context.pairs <= known.context.pairs)

@@ -44,7 +44,7 @@ def bound_entities(
     mentions = {mention.ref: mention for mention in prepared.mentions}
     written = {entity.ref: entity.name for entity in prepared.given.entities}
     answers: dict[str, EntityAnswer] = {}
-    decisions = decide_identities(prepared.mentions, facts.entities)
+    decisions = decide_identities(prepared.mentions, facts.entities_of(prepared.mentions))
     meant = dict(_meant(decisions, ids))
     for number, decision in enumerate(decisions):
         new_id = ids.nth(number)

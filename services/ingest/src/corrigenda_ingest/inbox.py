@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from itertools import islice
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -51,14 +52,27 @@ class Inbox(Generic[Item]):
             await self._changed.wait_for(lambda: self._waiting or self._ended)
             if not self._waiting and self._failure is not None:
                 raise self._failure
-            taken: list[Item] = []
-            size = 0
-            for item, size_bytes in self._waiting:
-                size += size_bytes
-                if taken and (len(taken) == items_max or size > bytes_max):
-                    break
-                taken.append(item)
-            return taken
+            return self._taken(0, items_max, bytes_max)
+
+    async def following(self, count: int, items_max: int, bytes_max: int) -> list[Item]:
+        """The items behind the first ``count``, within the same bounds, once so many of them are there; they stay.
+
+        If the stream has ended, those that are there.
+        """
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._ended or len(self._waiting) >= count + items_max)
+            return self._taken(count, items_max, bytes_max)
+
+    def _taken(self, start: int, items_max: int, bytes_max: int) -> list[Item]:
+        """The items from the one at ``start``, as many as the bounds allow, at least one if there is one."""
+        taken: list[Item] = []
+        size = 0
+        for item, size_bytes in islice(self._waiting, start, start + items_max):
+            size += size_bytes
+            if taken and size > bytes_max:
+                break
+            taken.append(item)
+        return taken
 
     async def drop(self, count: int) -> None:
         """Forgets the first items: they are answered."""

@@ -123,18 +123,20 @@ class OutsideLook:
         submissions: Sequence[Asked],
         *,
         is_stored: bool,
+        behind: Sequence[Outside] = (),
         min_revision: int = 0,
         deadline: Deadline,
     ) -> list[Outside]:
-        """What was found out about each submission, in order; at least about the first.
+        """What was found out about each submission, in order; at least about the first if there is nothing ``behind``.
 
-        Those after the first that depend on an earlier one are left out, and everything after them: they are looked at
-        once that one is committed.
+        Those that depend on an earlier one are left out, and everything after them: they are looked at once that one
+        is committed.
 
         Args:
             caller: the author.
             submissions: what is submitted, at least one.
             is_stored: whether the answers are stored under the submissions' keys.
+            behind: what was found about earlier ones whose commit may not be done yet.
             min_revision: what the caller has seen.
             deadline: when the caller stops waiting.
 
@@ -151,7 +153,7 @@ class OutsideLook:
         keys = {one.submission.idempotency_key for one in submissions} if is_stored else set()
         found: _Facts = await self._reader.run(
             caller.team_id,
-            lambda transaction: self._facts(caller, prepared, queries, transaction),
+            lambda transaction: self._facts(caller, prepared, queries, behind, transaction),
             prefetch=[*([find_responses(caller.team_id, caller.profile_id, keys)] if keys else ()), *queries.queries()],
             min_revision=min_revision,
             one_trip=True,
@@ -193,6 +195,7 @@ class OutsideLook:
         caller: Caller,
         prepared: Sequence[PreparedSubmission | Refusal],
         queries: FactQueries,
+        behind: Sequence[Outside],
         transaction: ReadTransaction,
     ) -> _Facts:
         """What a snapshot says of the submissions, up to the first that depends on an earlier one."""
@@ -201,6 +204,9 @@ class OutsideLook:
         at = transaction.reading.next_moment().at
         known: list[_Known | StoredResponse | Refusal] = []
         batch = Batch()
+        for earlier in behind:
+            if isinstance(earlier, FoundOutside):
+                batch.add(earlier.prepared, earlier.entities, earlier.facts)
         for one in prepared:
             if isinstance(one, PreparedSubmission) and one.given.idempotency_key in stored:
                 known.append(stored[one.given.idempotency_key])
@@ -214,8 +220,6 @@ class OutsideLook:
             known.append(seen)
             if isinstance(seen, _Known):
                 batch.add(one, seen.entities, facts)
-                if batch.is_closed_by(one):
-                    break
         return _Facts(facts=facts, known=known)
 
     async def _predicate_words(

@@ -214,8 +214,9 @@ def apply_to(state: dict[Slot, SlotView], revision: PlannedRevision) -> None:
     for change in revision.slot_changes:
         changed = change.before.slot
         state[changed] = apply_changes(change.before, change.changes)
-        for slot in state.keys() - {changed}:
-            if state[slot].rows_beside or change.changes.cases:
+        beside = [slot for slot, view in state.items() if view.rows_beside or change.changes.cases]
+        for slot in beside:
+            if slot != changed:
                 state[slot] = with_neighbour(state[slot], changed, change.changes)
 
 

@@ -201,7 +201,7 @@ class SubmissionWriter:
             self._transaction.insert(
                 tables.entities, {"entity_id": answer.entity_id, "kind": answer.kind, "created_by": self._author_id}
             )
-        known = next((one for one in self._facts.entities if one.entity_id == answer.entity_id), None)
+        known = self._facts.entity(answer.entity_id)
         written = set(known.names) if known is not None else set()
         for mention, given in mentions:
             for form, name in [(mention.name, given.name), *_alias_forms(mention.aliases, given.aliases)]:

@@ -99,7 +99,7 @@ def _mentioned(
     told: Sequence[str],
 ) -> MentionedEntity:
     mention, given, answer = prepared.mentions[number], prepared.given.entities[number], entities[number]
-    stored = next((one for one in facts.entities if one.entity_id == answer.entity_id), None)
+    stored = facts.entity(answer.entity_id)
     # A new entity is created with the name of its first mention.
     creating = next(
         (place for place, other in enumerate(entities) if answer.created and other.entity_id == answer.entity_id),
@@ -116,7 +116,7 @@ def _mentioned(
         known_entity_id=given.known_entity_id,
         candidates=tuple(
             OfferedCandidate(entity_id=one.entity_id, names=tuple(sorted(one.team_names)))
-            for one in facts.entities
+            for one in facts.entities_of([mention])
             if one.kind == mention.kind and not one.names.isdisjoint(mention.names)
         ),
     )

@@ -52,4 +52,5 @@ class IdRange:
     def nth(self, n: int) -> str:
         """The ``n``-th id of the range, ``n >= 0``, as canonical UUID text."""
         counted = (self.base.int & _COUNTER_MASK) + n & _COUNTER_MASK
-        return str(uuid.UUID(int=(self.base.int & ~_COUNTER_MASK) | counted))
+        text = f"{(self.base.int & ~_COUNTER_MASK) | counted:032x}"
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

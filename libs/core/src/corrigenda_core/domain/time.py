@@ -31,7 +31,9 @@ def require_instant(field: str, value: Instant | None) -> None:
     Raises:
         ValueError: naming ``field``.
     """
-    if value is not None and (value.tzinfo is None or value.utcoffset() != UTC.utcoffset(None)):
+    if value is None or value.tzinfo is UTC:
+        return
+    if value.tzinfo is None or value.utcoffset() != UTC.utcoffset(None):
         raise ValueError(f"{field} must be an aware instant in UTC, not {value!r}")
 
 

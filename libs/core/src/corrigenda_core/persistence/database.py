@@ -60,6 +60,7 @@ class PoolSettings:
         max_connections: the pool's bound.
         max_waiting: how many may wait for a connection before others are refused.
         acquire_timeout_seconds: how long one waits for a connection.
+        ask_seconds: how long one waits for an answer outside any transaction.
         prepares_max: how many statements stay prepared on a connection; 0 for transaction poolers that do not follow
             prepared statements.
         may_bypass_teams: for the auditor alone, whose role is BYPASSRLS and serves no traffic.
@@ -69,6 +70,7 @@ class PoolSettings:
     max_connections: int = 8
     max_waiting: int = 256
     acquire_timeout_seconds: float = 5.0
+    ask_seconds: float = 30.0
     prepares_max: int = PREPARES_MAX
     may_bypass_teams: bool = False
 
@@ -219,10 +221,16 @@ class Database:
     async def ask(self, query: Query) -> list[Row]:
         """The rows of one statement outside any transaction: of a function that is asked before a team is known.
 
+        A server that does not answer is not waited for: neither beyond ``ask_seconds`` nor by a caller who gives up.
+
         Raises:
             Refusal: OVERLOADED or STORE_UNAVAILABLE.
         """
-        async with self.connection() as connection:
+        deadline = Deadline.after(self._settings.ask_seconds)
+        return await self.within(deadline, self._asked(query, deadline))
+
+    async def _asked(self, query: Query, deadline: Deadline) -> list[Row]:
+        async with self.connection(deadline) as connection:
             try:
                 async with connection.round_trips() as trips:
                     (rows,) = await trips.run(query)

@@ -134,6 +134,12 @@ class EmbeddedPostgres:
         """Whether the keeper still keeps the server; false after `stop`, or when restarting it has failed for good."""
         return self._keeper is not None and self._keeper.poll() is None
 
+    def wait(self) -> None:
+        """Waits until the server is kept no longer; returns at once if it is not running."""
+        keeper = self._keeper
+        if keeper is not None:
+            keeper.wait()
+
     def start(self) -> str:
         """Starts the server, making its cluster at first, and returns the superuser's URL.
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from corrigenda_core.domain.cases import ConflictCase
-from corrigenda_core.domain.entities import Entity, EntityName, IdentityContext
+from corrigenda_core.domain.entities import Entity, EntityName, IdentityContext, Mention
 from corrigenda_core.domain.evidence import Authority, ScanVerdict, SourceType
 from corrigenda_core.domain.ids import (
     ConflictId,
@@ -93,9 +94,9 @@ class StoredFragment:
         return FragmentSource(fragment_id=self.fragment_id, claim=claim)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots, so that the entities are sorted by their names once
 class SubmissionFacts:
-    """Everything that the team knows of what one submission names.
+    """Everything that the team knows of what one submission names, or all those that are looked at together.
 
     ``predicates`` is by the form of the phrase (`decide_predicate_key`); ``names`` how each candidate is shown.
     ``asked_phrases`` are the caller's pending questions about unknown phrases, by their forms. ``registry`` holds the
@@ -119,6 +120,32 @@ class SubmissionFacts:
     touched: Mapping[Slot, Predicate]
     items: Mapping[ItemId, ReviewItem]
     asked_phrases: Mapping[PredicateKey, ReviewItem]
+
+    def entity(self, entity_id: EntityId | None) -> Entity | None:
+        """The entity of this id, unless it is new."""
+        return None if entity_id is None else self._by_id.get(entity_id)
+
+    def entities_of(self, mentions: Iterable[Mention]) -> tuple[Entity, ...]:
+        """The entities that the mentions may mean: they share a name, or are named by their ids. By id."""
+        found: dict[EntityId, Entity] = {}
+        for mention in mentions:
+            if (known := self.entity(mention.known_entity_id)) is not None:
+                found[known.entity_id] = known
+            for name in mention.names:
+                found.update((one.entity_id, one) for one in self._by_name.get(name, ()))
+        return tuple(found[entity_id] for entity_id in sorted(found))
+
+    @cached_property
+    def _by_id(self) -> Mapping[EntityId, Entity]:
+        return {one.entity_id: one for one in self.entities}
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, list[Entity]]:
+        by_name: dict[str, list[Entity]] = defaultdict(list)
+        for one in self.entities:
+            for name in one.names:
+                by_name[name].append(one)
+        return by_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -115,6 +115,7 @@ def row_digest(writer: RowWriter, row: RowText, erased: Mapping[str, bytes] = Ma
         erased: of each column whose text was erased, the digest by which the text entered.
     """
     parts = [_fed(writer.table)]
+    # Every row of every commit comes through here: what `_fed` would give, in its two parts.
     for name, fed_name, is_erasable in _digested(writer.table, tuple(row)):
         value = row[name]
         if value is None:
@@ -123,7 +124,8 @@ def row_digest(writer: RowWriter, row: RowText, erased: Mapping[str, bytes] = Ma
             entered = erased[name].hex() if is_erasable else f"\\x{erased[name].hex()}"
         else:
             entered = hashlib.sha256(value.encode()).hexdigest() if is_erasable else value
-        parts += (fed_name, _fed(entered))
+        encoded = entered.encode()
+        parts += (fed_name, len(encoded).to_bytes(8, "big"), encoded)
     return hashlib.sha256(b"".join(parts)).digest()
 
 

@@ -141,19 +141,21 @@ def _json(value: object) -> str:
 
 def _array_encoder(item_encoder: Encoder) -> Encoder:
     def encode(value: object) -> str:
-        items = list(value) if isinstance(value, tuple) else _require(value, list)
-        return "{" + ",".join(_array_item(item_encoder(item)) for item in items) + "}"
+        items = value if isinstance(value, tuple) else _require(value, list)
+        return array_text([item_encoder(item) for item in items])
 
     return encode
 
 
 def array_text(texts: Iterable[str | None]) -> str:
     """The text of an array of such texts, NULL for ``None``."""
-    return "{" + ",".join("NULL" if text is None else _array_item(text) for text in texts) + "}"
+    return "{" + ",".join(["NULL" if text is None else _array_item(text) for text in texts]) + "}"
 
 
 def _array_item(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if "\\" in text or '"' in text:
+        text = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'
 
 
 def _require(value: Any, kind: type[K]) -> K:

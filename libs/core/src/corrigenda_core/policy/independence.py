@@ -71,8 +71,10 @@ def is_near_duplicate(text: str, other: str) -> bool:
     return _resemble(_shingles(text), _shingles(other))
 
 
-def decide_near_duplicates(text: str, candidates: Iterable[tuple[FragmentId, str]]) -> tuple[FragmentId, ...]:
+def decide_near_duplicates(text: str, candidates: Collection[tuple[FragmentId, str]]) -> tuple[FragmentId, ...]:
     """The fragments among ``candidates`` (id and normal form) that ``text`` is a near-duplicate of, sorted."""
+    if not candidates:
+        return ()
     shingles = _shingles(text)
     return tuple(sorted(fragment_id for fragment_id, other in candidates if _resemble(shingles, _shingles(other))))
 

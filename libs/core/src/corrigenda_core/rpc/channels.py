@@ -67,7 +67,7 @@ class ServiceChannel:
         self._tls = tls
         self._files = CertificateFiles(() if tls is None else tls.files)
         self._channel = open_channel(target, None if tls is None else tls.credentials(), retries=retries)
-        self._closing: set[asyncio.Task[Any]] = set()
+        self._closing: dict[asyncio.Task[Any], grpc.aio.Channel] = {}
 
     def current(self) -> grpc.aio.Channel:
         """The channel for a call that begins now."""
@@ -77,9 +77,11 @@ class ServiceChannel:
 
     async def close(self) -> None:
         """Closes the channel, and those that calls are still using."""
+        replaced = list(self._closing.values())
         for task in self._closing:
             task.cancel()
-        await self._channel.close()
+        for channel in (*replaced, self._channel):
+            await channel.close()
 
     def _reopen(self, tls: ClientTls) -> None:
         try:
@@ -89,5 +91,5 @@ class ServiceChannel:
             return
         replaced, self._channel = self._channel, open_channel(self._target, credentials, retries=self._retries)
         task = asyncio.create_task(replaced.close(CLOSING_SECONDS))
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
+        self._closing[task] = replaced
+        task.add_done_callback(self._closing.pop)

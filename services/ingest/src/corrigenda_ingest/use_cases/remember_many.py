@@ -37,8 +37,20 @@ class Submitted:
     present: Present
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """Consecutive submissions that may share a commit, each with what was found out about it.
+
+    ``is_cut`` says that the next one depends on one of them.
+    """
+
+    submitted: Sequence[Submitted]
+    outside: Sequence[Outside]
+    is_cut: bool
+
+
 class RememberMany:
-    """The use case; see `__call__`.
+    """The use case, in two steps: `look` and `commit`; what is next may be looked at while a commit is under way.
 
     Args:
         look: the same that `Remember` uses.
@@ -49,36 +61,59 @@ class RememberMany:
         self._look = look
         self._runner = runner
 
-    async def __call__(self, caller: Caller, submitted: Sequence[Submitted], deadline: Deadline) -> list[Result]:
-        """The results of the first submissions, in order; at least one. What follows depends on what they stored.
+    async def look(
+        self, caller: Caller, submitted: Sequence[Submitted], deadline: Deadline, *, behind: Looked | None = None
+    ) -> Looked:
+        """The first submissions, as many as may share a commit; at least one if there is nothing ``behind``.
 
         Args:
             caller: the author.
             submitted: consecutive submissions, at least one.
             deadline: for all of them.
+            behind: those before them, whose commit may not be done yet: none is taken that depends on one of these.
+
+        Raises:
+            Refusal: for all of them: the database does not answer in time.
+        """
+        outside = await self._look(
+            caller,
+            [one.asked for one in submitted],
+            is_stored=True,
+            behind=() if behind is None else behind.outside,
+            deadline=deadline,
+        )
+        return Looked(submitted=submitted[: len(outside)], outside=outside, is_cut=len(outside) < len(submitted))
+
+    async def commit(self, caller: Caller, looked: Looked, deadline: Deadline) -> list[Result]:
+        """The results of the submissions, in order.
+
+        Args:
+            caller: the author.
+            looked: the submissions; what those before them stored is committed.
+            deadline: for all of them.
 
         Raises:
             Refusal: for all of them: the database does not answer in time. What was stored is found by the keys.
         """
-        found = await self._look(caller, [one.asked for one in submitted], is_stored=True, deadline=deadline)
-        looked = list(zip(submitted, found, strict=False))
         try:
             return await self._committed(caller, looked, deadline)
         except Refusal as refusal:
             if refusal.reason not in _OF_THE_BATCH:
                 raise
-            if len(looked) == 1:
+            if len(looked.submitted) == 1:
                 return [refusal]
         # One of them has spoiled the commit; alone, each shows whether it is the one.
-        return [result for one in submitted[: len(found)] for result in await self(caller, [one], deadline)]
+        results: list[Result] = []
+        for one in looked.submitted:
+            results += await self.commit(caller, await self.look(caller, [one], deadline), deadline)
+        return results
 
-    async def _committed(
-        self, caller: Caller, looked: Sequence[tuple[Submitted, Outside]], deadline: Deadline
-    ) -> list[Result]:
-        pending = [(one, outside) for one, outside in looked if isinstance(outside, FoundOutside)]
+    async def _committed(self, caller: Caller, looked: Looked, deadline: Deadline) -> list[Result]:
+        found = list(zip(looked.submitted, looked.outside, strict=True))
+        pending = [(one, outside) for one, outside in found if isinstance(outside, FoundOutside)]
         committed = iter(await self._commit(caller, pending, deadline) if pending else [])
         return [
-            next(committed) if isinstance(outside, FoundOutside) else _settled(one, outside) for one, outside in looked
+            next(committed) if isinstance(outside, FoundOutside) else _settled(one, outside) for one, outside in found
         ]
 
     async def _commit(
