@@ -7,7 +7,7 @@ the model decides by itself, and what the API shows afterwards must be what the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -402,25 +402,17 @@ class WireTwin:
     async def _read(self, place: Slot | None) -> ShownTeam:
         """The team once the reviewer has looked at whatever is due, of which nothing else than a place has changed."""
         clients = {self._ids[name]: client for name, client in self._clients.items()}
-        shown = await read_team(clients, self._subjects, place)
-        while any(at <= self._driven + _SOON for at in shown.due_at.values()):
-            await self._settled()
-            shown = await read_team(clients, self._subjects, place)
+        async with asyncio.timeout(WAIT_SECONDS):
+            shown = await read_team(clients, self._subjects, place, self._is_settled)
         self._shown = shown if place is None else with_place(self._shown, shown, place)
         return self._shown
 
-    async def _settled(self) -> None:
-        """Waits until the reviewer has looked at whatever is due."""
-        request = conflict_service_pb2.ListConflictsRequest(
-            entry_kinds=[conflict_service_pb2.CONFLICT_ENTRY_KIND_TEAM_CASE], page_size=200
-        )
-        async with asyncio.timeout(WAIT_SECONDS):
-            while True:
-                await asyncio.sleep(POLL_SECONDS)
-                answer = await self._admin.conflict.ListConflicts(request)
-                cases = [entry.team_case for entry in answer.entries]
-                if all(instant_of(case.next_review_at) > self._driven + _SOON for case in cases):
-                    return
+    async def _is_settled(self, due_at: Iterable[Instant]) -> bool:
+        """Whether the reviewer has looked at whatever is due; waits a moment if it has not."""
+        settled = all(at > self._driven + _SOON for at in due_at)
+        if not settled:
+            await asyncio.sleep(POLL_SECONDS)
+        return settled
 
     def _known(self) -> set[str]:
         return {*self.model.versions(), *self.model.cases(), *self.model.items()}
