@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from itertools import count
 
@@ -12,6 +12,7 @@ from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.objects import EntityObject, Polarity, Slot
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.domain.resolutions import Resolution
+from corrigenda_core.domain.sources import RegisteredSource
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.domain.views import TemporalSelector
 from corrigenda_core.policy.visibility import Picture
@@ -41,6 +42,15 @@ class MemoryTwin:
         """See `Twin`."""
         said = said_of(self._actor(who), what, next(self._numbers))
         self._tried(lambda: self.model.remember(said, FragmentId(f"text of {said.statement_id}")))
+
+    def remember_all(self, who: str, what: Sequence[Utterance]) -> None:
+        """See `Twin`."""
+        said = [said_of(self._actor(who), one, next(self._numbers)) for one in what]
+        self._tried(lambda: self.model.remember_all([(one, FragmentId(f"text of {one.statement_id}")) for one in said]))
+
+    def register_source(self, source: RegisteredSource) -> None:
+        """See `Twin`."""
+        self._tried(lambda: self.model.register_source(ADMINISTRATOR, source))
 
     def resolve(self, who: str, item: ReviewItem, resolution: Resolution, version: int) -> None:
         """See `Twin`."""
@@ -142,6 +152,7 @@ def said_of(owner_id: ProfileId, what: Utterance, number: int) -> Said:
         source_key=what.source_key,
         source_revision=what.source_revision,
         previous_source_revision=what.previous_source_revision,
+        authority=what.authority,
         target=what.target,
         answer=what.answer,
     )

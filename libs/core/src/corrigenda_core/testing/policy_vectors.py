@@ -49,7 +49,7 @@ def _vector(line: dict[str, Any]) -> PolicyVector:
 
 
 def _member(position: str, given: dict[str, Any], number: int, texts: Iterator[int]) -> dict[str, Any]:
-    plain = {
+    plain: dict[str, Any] = {
         "relationship_id": f"r{number}",
         "version": 1,
         "owner": f"owner-{position}",
@@ -62,7 +62,7 @@ def _member(position: str, given: dict[str, Any], number: int, texts: Iterator[i
 
 
 def _support(given: dict[str, Any], number: int) -> dict[str, Any]:
-    plain = {
+    plain: dict[str, Any] = {
         "support_id": f"s{number}",
         "fragment_id": f"f{number}",
         "author": f"author-{number}",

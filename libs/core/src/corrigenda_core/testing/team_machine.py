@@ -14,11 +14,20 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from corrigenda_core.domain.cases import ConflictCase
+from corrigenda_core.domain.evidence import Authority
 from corrigenda_core.domain.ids import DecisionId, ProfileId
 from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
 from corrigenda_core.domain.objects import EntityObject, Polarity, Slot
 from corrigenda_core.domain.relationships import LIVING_STATUSES, Relationship
 from corrigenda_core.domain.resolutions import DecisionKind, KeepBoth, KeepExisting, KeepNew, Resolution
+from corrigenda_core.domain.sources import (
+    AnyProfile,
+    AuthoritativeFor,
+    EveryPredicate,
+    OnlyPredicates,
+    OnlyProfiles,
+    RegisteredSource,
+)
 from corrigenda_core.domain.submissions import ConflictContext
 from corrigenda_core.domain.time import Instant, Moment
 from corrigenda_core.domain.views import Known, KnownAt, KnownAtRevision, TemporalSelector
@@ -39,6 +48,7 @@ _REPEATED = "as ever, {0}"
 _FORMS = ("{0}", "our checklist confirms: {0}", _REPEATED)
 _DENIAL = "it is not true that {0}"
 _SOURCES = ("handbook", "wiki")
+_GROUPS = ("build log", "minutes")
 
 
 _PICK = st.integers(min_value=0, max_value=10_000)
@@ -54,7 +64,8 @@ _UTTERANCES = st.fixed_dictionaries(
         "scope": st.sampled_from(("", "", "", "", "europe")),
         "stated": st.sampled_from((None, None, None, (2, None), (4, None), (3, 5), (None, 4))),
         "seen": st.sampled_from((None, None, 1, 5)),
-        "group": st.sampled_from((None, None, None, "build log", "minutes")),
+        "group": st.sampled_from((None, None, None, *_GROUPS)),
+        "authority": st.sampled_from((Authority.UNKNOWN, Authority.UNKNOWN, Authority.AUTHORITATIVE)),
     }
 )
 
@@ -112,6 +123,11 @@ class TeamMachine(RuleBasedStateMachine):
         """Says something new."""
         self._say(team, who, self._utterance(said), foreseen=foreseen)
 
+    @rule(who=_WHO, said=st.lists(_UTTERANCES, min_size=2, max_size=4))
+    def remember_several(self, who: str, said: list[dict[str, Any]]) -> None:
+        """Says several things at once."""
+        self.twins[0].remember_all(who, [self._utterance(one) for one in said])
+
     @precondition(_has_rows)
     @rule(who=_WHO, pick=_PICK, said=_UTTERANCES)
     def say_something_else(self, who: str, pick: int, said: dict[str, Any]) -> None:
@@ -159,6 +175,25 @@ class TeamMachine(RuleBasedStateMachine):
         previous = None if current is None else "never" if stale and pick % 3 == 0 else current
         source = {"key": source_key, "revision": f"r{self._notes + 1}", "previous": previous}
         self._say(0, who, self._utterance({**said, **source}))
+
+    @rule(
+        name=st.sampled_from([*((group, None) for group in _GROUPS), *((None, key) for key in _SOURCES)]),
+        speakers=st.sampled_from(((), (), PROFILES[:1], PROFILES[1:])),
+        word=st.sampled_from((EveryPredicate(), OnlyPredicates(), OnlyPredicates(keys=frozenset({PREDICATES[0].key})))),
+    )
+    def register_a_source(
+        self, name: tuple[str | None, str | None], speakers: tuple[str, ...], word: AuthoritativeFor
+    ) -> None:
+        """Says who may speak for a source, and what its word is worth from now on."""
+        group, key = name
+        self.twins[0].register_source(
+            RegisteredSource(
+                source_group=group,
+                source_key=key,
+                speakers=OnlyProfiles(profiles=frozenset(map(ProfileId, speakers))) if speakers else AnyProfile(),
+                authoritative_for=word,
+            )
+        )
 
     # --- deciding ---------------------------------------------------------------------------------------------------
 
@@ -318,6 +353,7 @@ class TeamMachine(RuleBasedStateMachine):
             source_key=said.get("key"),
             source_revision=said.get("revision"),
             previous_source_revision=said.get("previous"),
+            authority=said["authority"],
             target=said.get("target"),
             answer=said.get("answer"),
         )

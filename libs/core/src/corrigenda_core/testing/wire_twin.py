@@ -7,7 +7,7 @@ the model decides by itself, and what the API shows afterwards must be what the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -34,11 +34,13 @@ from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.objects import EntityObject, Slot
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.domain.resolutions import Resolution
+from corrigenda_core.domain.sources import OnlyProfiles, RegisteredSource
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.domain.views import TemporalSelector
 from corrigenda_core.rpc.client import Client
 from corrigenda_core.rpc.convert import instant_of, timestamp_of
 from corrigenda_core.rpc.enums import OUTCOME
+from corrigenda_core.rpc.source_messages import source_message
 from corrigenda_core.testing.memory_store import profile
 from corrigenda_core.testing.memory_team import MemoryTeam, Said
 from corrigenda_core.testing.memory_twin import said_of
@@ -53,7 +55,7 @@ from corrigenda_core.testing.shown_team import (
     read_team,
     with_place,
 )
-from corrigenda_core.testing.team_twin import BEGAN, PREDICATES, PROFILES, Utterance
+from corrigenda_core.testing.team_twin import BEGAN, PREDICATES, PROFILES, SUBJECTS, Utterance
 from corrigenda_core.testing.wire_past import WirePast, answered, require_equal
 from corrigenda_core.testing.wire_recall import POLL_SECONDS, WAIT_SECONDS
 from corrigenda_core.testing.wire_trace import differing, expected_lineage, told_lineage
@@ -94,7 +96,15 @@ class WireTwin:
 
     def remember(self, who: str, what: Utterance, *, foreseen: bool = False) -> None:
         """See `Twin`."""
-        self._run(self._remember(who, what, foreseen=foreseen))
+        self._run(self._remember(who, [what], foreseen=foreseen))
+
+    def remember_all(self, who: str, what: Sequence[Utterance]) -> None:
+        """See `Twin`."""
+        self._run(self._remember(who, what, foreseen=True))
+
+    def register_source(self, source: RegisteredSource) -> None:
+        """See `Twin`."""
+        self._run(self._register(source))
 
     def merge(self, who: str, item: ReviewItem, what: Utterance) -> None:
         """See `Twin`."""
@@ -213,8 +223,8 @@ class WireTwin:
 
     # --- how the system is asked ------------------------------------------------------------------------------------
 
-    async def _remember(self, who: str, what: Utterance, *, foreseen: bool) -> None:
-        client, request = self._clients[who], request_of(what)
+    async def _remember(self, who: str, what: Sequence[Utterance], *, foreseen: bool) -> None:
+        client, request = self._clients[who], request_of(*what)
         before = None
         if foreseen:
             asked = ingest_service_pb2.PreflightRememberRequest(evidence=request.evidence, proposal=request.proposal)
@@ -222,30 +232,56 @@ class WireTwin:
         answer = await answered(client.ingest.Remember(request))
         if isinstance(answer, Refusal):
             assert before is None or isinstance(before, Refusal), f"not foreseen: {answer}"
-            said = self._said(who, what, "refused")
-            self._refuse(answer, lambda: self.model.remember(said, FragmentId("refused")))
+            refused = [(self._said(who, one, f"refused {n}"), FragmentId(f"refused {n}")) for n, one in enumerate(what)]
+            self._refuse(answer, lambda: self.model.remember_all(refused))
             return
         self._last = (client.ingest.Remember, request, answer)
-        (placed,) = answer.placement.relationships
+        placed = answer.placement.relationships
         if before is not None:
             assert not isinstance(before, Refusal), f"not done: {before}"
-            (expected,) = before.placement.relationships
-            assert _outcome(expected) == _outcome(placed), f"foreseen was {expected}, and done {placed}"
+            for expected, done in zip(before.placement.relationships, placed, strict=True):
+                assert _outcome(expected) == _outcome(done), f"foreseen was {expected}, and done {done}"
         self._learn(answer.placement)
-        assert placed.verdict == relationship_pb2.VERDICT_ENTAILED, f"{request}: {placed.verdict_reason}"
-        said = self._said(who, what, placed.observation_id)
-        (stored,) = answer.placement.fragments
+        said = []
+        for one, done, stored in zip(what, placed, answer.placement.fragments, strict=True):
+            assert done.verdict == relationship_pb2.VERDICT_ENTAILED, f"{request}: {done.verdict_reason}"
+            said.append((self._said(who, one, done.observation_id), FragmentId(stored.fragment_id)))
         kept: list[FragmentId] = []
+        # A source that moves on takes its last texts with it, wherever they stand.
+        slots = {one.slot for one, _ in said}
+        alone = len(slots) == 1 and all(one.source_key is None for one in what)
         await self._follow(
-            lambda: kept.append(self.model.remember(said, FragmentId(stored.fragment_id))),
+            lambda: kept.extend(self.model.remember_all(said)),
             instant_of(answer.placement.recorded_at),
             revision=answer.revision,
-            # A source that moves on takes its last texts with it, wherever they stand.
-            place=said.slot if what.source_key is None else None,
+            place=next(iter(slots)) if alone else None,
         )
-        assert kept == [stored.fragment_id], f"the text is {stored}"
-        outcomes = [one for revision in self.model.revisions[-3:] for one in revision.changes.outcomes]
-        assert OUTCOME.to_domain(placed.outcome) == outcomes[-1].kind, f"{outcomes[-1]} is not {placed}"
+        assert kept == [fragment_id for _, fragment_id in said], f"the texts are {answer.placement.fragments}"
+        outcomes = {o.statement_id: o for revision in self.model.revisions for o in revision.changes.outcomes}
+        for done in placed:
+            own = outcomes[StatementId(done.observation_id)]
+            assert OUTCOME.to_domain(done.outcome) == own.kind, f"{own} is not {done}"
+
+    async def _register(self, source: RegisteredSource) -> None:
+        source = self._with_ids(source)
+        name = (source.source_group, source.source_key)
+        known = self.model.registry.get(name)
+        request = admin_service_pb2.RegisterSourceRequest(
+            idempotency_key=new_key(),
+            definition=source_message(source, active=True).definition,
+            expected_version=None if known is None else known.version,
+        )
+        answer = await self._admin.admin.RegisterSource(request)
+        registered = replace(source, version=answer.source.version)
+        at = await self._time_of(answer.revision)
+        by = profile(ProfileId("administrator"))
+        await self._follow(lambda: self.model.register_source(by, registered), at, revision=answer.revision)
+
+    def _with_ids(self, source: RegisteredSource) -> RegisteredSource:
+        """A source whose speakers are named by their ids."""
+        if not isinstance(source.speakers, OnlyProfiles):
+            return source
+        return replace(source, speakers=OnlyProfiles(profiles=frozenset(map(self._profile, source.speakers.profiles))))
 
     async def _merge(self, who: str, item: ReviewItem, what: Utterance) -> None:
         client, request = self._clients[who], request_of(what)
@@ -456,7 +492,7 @@ class WireTwin:
         for one in placement.entities:
             self._ids[one.entity.name] = one.entity.entity_id
             self._names[one.entity.entity_id] = one.entity.name
-        self._subjects[placement.entities[0].entity.entity_id] = None
+        self._subjects.update((one.entity.entity_id, None) for one in placement.entities if one.entity.name in SUBJECTS)
 
     def _profile(self, who: str) -> ProfileId:
         return ProfileId(self._ids[who])
