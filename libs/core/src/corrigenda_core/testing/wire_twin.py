@@ -428,6 +428,8 @@ class WireTwin:
         """The model must refuse what the system has refused, for the same reason."""
         self.refusals.append(refusal)
         own: Refusal | None = None
+        # What it does before it comes to that is taken back, and nobody else has names for it.
+        self.model.as_committed = lambda changes: changes
         try:
             command()
         except Refusal as raised:
