@@ -206,6 +206,8 @@ class MemoryTeam(MemoryStore):
 
     def merge_text(self, item_id: ItemId, said: Said, expected_version: int, new_fragment_id: FragmentId) -> FragmentId:
         """Answers an item with a sentence of the owner; as `merge` and `remember`."""
+        state = None if said.source_key is None else self._sources.get(said.source_key)
+        may_use_source(said.claim, self.registry.values(), state)
         text = self._text(said, new_fragment_id, ())
         statement, supports = self._statement(said, text, self.context(profile(said.owner_id)))
         self.merge(item_id, statement, supports, expected_version)
