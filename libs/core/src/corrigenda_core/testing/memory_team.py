@@ -8,7 +8,8 @@ from datetime import UTC, timedelta
 
 from corrigenda_core.domain.actors import Actor
 from corrigenda_core.domain.cases import CaseKind
-from corrigenda_core.domain.changes import Changes
+from corrigenda_core.domain.changes import Changes, OutcomeKind
+from corrigenda_core.domain.entities import BoundObservation
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.evidence import Authority, StartWindow, Support, SupportDecision, SupportDecisionKind
 from corrigenda_core.domain.ids import FragmentId, ItemId, ProfileId, RelationshipId, StatementId, SupportId
@@ -103,6 +104,7 @@ class MemoryTeam(MemoryStore):
     Attributes:
         texts: every stored text, in the order of recording.
         registry: the current version of every registered source, by its group and key.
+        repeated: what was said on a text that had said it already: observations that no relationship carries.
     """
 
     def __init__(self, began_at: Instant, predicates: Iterable[Predicate]) -> None:
@@ -111,6 +113,7 @@ class MemoryTeam(MemoryStore):
             self.register(predicate)
         self.texts: dict[FragmentId, Text] = {}
         self.registry: dict[tuple[str | None, str | None], RegisteredSource] = {}
+        self.repeated: dict[StatementId, BoundObservation] = {}
         self._sources: dict[str, SourceState] = {}
 
     def source_revision(self, source_key: str) -> str | None:
@@ -296,7 +299,17 @@ class MemoryTeam(MemoryStore):
 
     def _place_text(self, said: Said, text: Text) -> None:
         statement, supports = self._statement(said, text, self.context(profile(said.owner_id)))
-        self.place(statement, supports, said.target)
+        (outcome,) = self.place(statement, supports, said.target).outcomes
+        if outcome.kind is OutcomeKind.DUPLICATE:
+            self.repeated[said.statement_id] = BoundObservation(
+                observation_id=said.statement_id,
+                owner_id=said.owner_id,
+                subject_id=said.slot.subject_id,
+                object=said.object,
+                predicate=said.slot.predicate,
+                scope=said.slot.scope,
+                polarity=said.polarity,
+            )
 
     def _statement(self, said: Said, text: Text, context: PlanContext) -> tuple[Statement, list[Support]]:
         occurred_ats = () if text.occurred_at is None else (text.occurred_at,)

@@ -87,6 +87,7 @@ class WireTwin:
         self._subjects: dict[str, None] = {}
         self._driven = BEGAN
         self._looked_at: dict[str, Instant] = {}
+        self._administrator = ProfileId("")
         self._shown = NOTHING_SHOWN
         self._past = WirePast(self.model, profiles["C"])
         self._last: tuple[Callable[[Any], Awaitable[Any]], Message, Message] | None = None
@@ -274,7 +275,7 @@ class WireTwin:
         answer = await self._admin.admin.RegisterSource(request)
         registered = replace(source, version=answer.source.version)
         at = await self._time_of(answer.revision)
-        by = profile(ProfileId("administrator"))
+        by = profile(self._administrator)
         await self._follow(lambda: self.model.register_source(by, registered), at, revision=answer.revision)
 
     def _with_ids(self, source: RegisteredSource) -> RegisteredSource:
@@ -334,7 +335,7 @@ class WireTwin:
         )
         answer = await self._admin.admin.EraseEvidence(request)
         self._last = None
-        by = profile(ProfileId("administrator"))
+        by = profile(self._administrator)
         at = instant_of(answer.erasure.erased_at)
         await self._follow(lambda: self.model.erase(by, fragment_id), at, revision=answer.revision)
 
@@ -489,6 +490,8 @@ class WireTwin:
             if one.name in PROFILES:
                 self._ids[one.name] = one.profile_id
                 self._names[one.profile_id] = one.name
+            else:
+                self._administrator = ProfileId(one.profile_id)
 
     def _learn(self, placement: placement_pb2.Placement) -> None:
         for one in placement.entities:
