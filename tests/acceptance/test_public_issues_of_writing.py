@@ -17,7 +17,9 @@ from corrigenda.type.v1 import evidence_pb2, predicate_pb2, relationship_pb2
 from corrigenda_cli.stack import Stack
 from corrigenda_core.domain.errors import Reason
 from corrigenda_core.rpc.convert import instant_of
+from corrigenda_core.rpc.json_mapping import fill_from_json
 from corrigenda_core.testing.wire_decisions import refused
+from corrigenda_core.testing.wire_recall import current_recall
 
 pytestmark = pytest.mark.database
 
@@ -263,6 +265,26 @@ async def test_p23_a_time_that_is_no_instant_is_refused(team: Any) -> None:
     assert (await refused(team["A"].ingest.Remember(request))).reason is Reason.INVALID_FIELD
     request.proposal.relationships[0].validity.valid_from.seconds = 253402300800
     assert (await refused(team["A"].ingest.Remember(request))).reason is Reason.INVALID_FIELD
+
+
+@pytest.mark.promise("time.instant")
+async def test_p27_the_offset_that_was_written_comes_back_beside_the_instant(team: Any) -> None:
+    """Seven in the evening of 1 June stays the evening of 1 June, though it is 2 June in UTC."""
+    request = saying("ann", "works_at", "acme")
+    fill_from_json(request.evidence[0], {"occurred_at": "2026-06-01T19:00:00-07:00"})
+    placed = await team["A"].ingest.Remember(request)
+    (row,) = placed.placement.relationships
+    traced = await now(team["A"], row)
+    (evidence,) = traced.evidence
+    assert instant_of(evidence.occurred_at) == datetime(2026, 6, 2, 2, tzinfo=UTC)
+    assert evidence.occurred_at_offset_minutes == -7 * 60
+    found = await current_recall(team["A"], recall_service_pb2.RecallRequest(query="where does ann work"))
+    assert [one.evidence.occurred_at_offset_minutes for one in found.results] == [-7 * 60]
+    request.idempotency_key = uuid.uuid4().hex
+    request.evidence[0].ClearField("occurred_at")
+    refusal = await refused(team["A"].ingest.Remember(request))
+    assert refusal.reason is Reason.INVALID_FIELD
+    assert refusal.field == "evidence[0].occurred_at_offset_minutes"
 
 
 # --- lost updates, concurrency, idempotency -------------------------------------------------------------------------

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from corrigenda_core.policy.decision_codec import encode_decision, encode_explanation
@@ -15,10 +14,12 @@ from corrigenda_core.policy.explanation import explain_case
 from corrigenda_core.policy.snapshot_codec import encode_snapshot
 from corrigenda_core.policy.team_conflict import decide_case
 from corrigenda_core.testing.case_snapshots import case, plain, side
+from corrigenda_core.testing.policy_vectors import PolicyVector, read_vectors
 
 SNAPSHOT = case(side("A", *plain(4)), side("B", *plain(1)))
 LINE = encode_snapshot(SNAPSHOT).encode()
 DECISION = encode_decision(decide_case(SNAPSHOT)).encode()
+OWN_VECTORS = Path(__file__).with_name("policy_vectors.jsonl")
 SHARED_VECTORS = Path(__file__).resolve().parents[2].parent / "shared" / "vectors" / "policy.json"
 
 COMMAND = [sys.executable, "-m", "corrigenda_cli", "policy"]
@@ -99,13 +100,24 @@ def test_deciding_loads_neither_database_nor_network_nor_model() -> None:
     assert loaded.isdisjoint({"psycopg", "sqlalchemy", "grpc", "asyncio", "onnxruntime", "numpy", "pydantic", "socket"})
 
 
+def require_decided(vectors: Sequence[PolicyVector]) -> None:
+    done = run("evaluate", text="".join(json.dumps(vector.case) + "\n" for vector in vectors).encode())
+    for vector, line in zip(vectors, done.stdout.splitlines(), strict=True):
+        decision = json.loads(line)
+        assert {field: decision.get(field) for field in vector.expect} == vector.expect, vector.name
+
+
+def test_the_vectors() -> None:
+    vectors = read_vectors(OWN_VECTORS.read_text(encoding="utf-8"))
+    assert len(vectors) == 50
+    require_decided(vectors)
+
+
 @pytest.mark.skipif(
     not SHARED_VECTORS.exists(),
     reason="the shared vectors of decisions are not beside this checkout: ../shared/vectors/policy.json",
 )
 def test_the_shared_vectors() -> None:
-    vectors: list[dict[str, Any]] = json.loads(SHARED_VECTORS.read_text(encoding="utf-8"))
-    done = run("evaluate", text="".join(json.dumps(vector["case"]) + "\n" for vector in vectors).encode())
-    for vector, line in zip(vectors, done.stdout.splitlines(), strict=True):
-        decision = json.loads(line)
-        assert {field: decision.get(field) for field in vector["expect"]} == vector["expect"], vector["name"]
+    """The same cases as others have written them down."""
+    shared = json.loads(SHARED_VECTORS.read_text(encoding="utf-8"))
+    require_decided([PolicyVector(name=one["name"], case=one["case"], expect=one["expect"]) for one in shared])

@@ -2,8 +2,7 @@
 
 import pytest
 from corrigenda_core.testing.effort import examples
-from corrigenda_core.testing.memory_twin import MemoryTwin
-from corrigenda_core.testing.team_machine import TeamMachine
+from corrigenda_core.testing.identity_machine import IdentityMachine
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -13,7 +12,7 @@ SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.fi
 @pytest.mark.promise("Q6", "time.one-value")
 def test_random_commands_keep_a_team_sound() -> None:
     run_state_machine_as_test(
-        lambda: TeamMachine(MemoryTwin),
+        IdentityMachine,
         settings=settings(
             max_examples=examples(fast=8, full=200),
             stateful_step_count=examples(fast=25, full=50),

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.policy.instants import decide_instant
+from corrigenda_core.policy.instants import decide_instant, decide_written_offset_minutes
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,18 @@ def test_refused(text: str, message: str) -> None:
         decide_instant(text, field="evidence[0].occurred_at")
     assert refused.value.reason is Reason.INVALID_FIELD
     assert refused.value.field == "evidence[0].occurred_at"
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes"),
+    [
+        ("2026-03-01T09:30:00+01:00", 60),
+        ("2026-03-01T09:30:00-09:30", -570),
+        ("2026-03-01T09:30:00+00:00", 0),
+        ("2026-03-01T09:30:00Z", None),
+        ("2026-03-01T09:30:00", None),
+        ("1 March 2026", None),
+    ],
+)
+def test_the_written_offset(text: str, minutes: int | None) -> None:
+    assert decide_written_offset_minutes(text) == minutes

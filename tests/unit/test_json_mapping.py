@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from corrigenda.ingest.v1 import ingest_service_pb2
+from corrigenda.ingest.v1 import ingest_service_pb2, submission_pb2
 from corrigenda.recall.v1 import recall_service_pb2
 from corrigenda.type.v1 import evidence_pb2, relationship_pb2
 from corrigenda_core.domain.errors import Reason, Refusal
@@ -47,12 +47,29 @@ def test_a_request_reads_as_it_is_written() -> None:
     assert relationship.polarity == relationship_pb2.POLARITY_NEGATIVE
     assert message.evidence[0].source_type == evidence_pb2.SOURCE_TYPE_CONVERSATION
     assert message.evidence[0].occurred_at.ToJsonString() == "2026-03-01T07:00:00Z"
+    assert message.evidence[0].occurred_at_offset_minutes == 60
     said = to_json(message)
     assert said["proposal"]["relationships"][0]["polarity"] == "-"
     assert said["proposal"]["entities"][0]["identity_context"] == {"system": "x"}
     again = ingest_service_pb2.RememberRequest()
     fill_from_json(again, said)
     assert again == message
+
+
+@pytest.mark.parametrize(
+    ("written", "said", "kept"),
+    [
+        ("2026-06-01T19:00:00-07:00", None, -420),
+        ("2026-06-01T19:00:00+05:45", None, 345),
+        ("2026-06-01T19:00:00Z", None, None),
+        ("2026-06-01T19:00:00+02:00", 60, 60),
+    ],
+)
+def test_the_offset_of_an_instant_that_is_text_is_kept(written: str, said: int | None, kept: int | None) -> None:
+    message = submission_pb2.EvidenceItem()
+    fill_from_json(message, {"occurred_at": written, "occurred_at_offset_minutes": said})
+    assert message.HasField("occurred_at_offset_minutes") == (kept is not None)
+    assert message.occurred_at_offset_minutes == (kept or 0)
 
 
 def test_a_null_says_what_an_absent_field_does() -> None:

@@ -12,7 +12,7 @@ from corrigenda_core.domain.ids import DecisionId, EntityId, PredicateKey, State
 from corrigenda_core.domain.objects import EntityObject, Object, Slot
 from corrigenda_core.domain.predicates import Cardinality
 from corrigenda_core.domain.relationships import Closing, ReferenceKind, Relationship, Status
-from corrigenda_core.domain.resolutions import DecisionKind, DecisionRecord, KeepBoth
+from corrigenda_core.domain.resolutions import DecisionKind, DecisionRecord, KeepBoth, KeepNew
 from corrigenda_core.domain.slots import PlanContext, SlotView
 from corrigenda_core.policy.identity_correction import IdentityCorrection, plan_merge, plan_split
 from corrigenda_core.policy.rebinding import plan_rebinding
@@ -127,6 +127,40 @@ def test_what_was_ended_stays_ended_where_it_goes() -> None:
     assert rows_at(changes, THERE) == ["alpha 1 Mar..1 May superseded"]
     closings = [one for one in changes.decisions if isinstance(one, Closing)]
     assert [(one.decision_id, one.at, one.statement_ids) for one in closings] == [("correction", day("1 May"), ("s0",))]
+
+
+def kept_new() -> OwnerSlot:
+    """A slot whose owner has decided for the newer of two values that could not be ordered."""
+    slot = OwnerSlot(predicate())
+    slot.place("alpha 1 Mar")
+    slot.place("beta")
+    slot.resolve(KeepNew(kept_id=slot.row_id("s1")))
+    assert slot.rows() == ["alpha 1 Mar..1 Jun superseded", "beta 1 Jun.. active"]
+    return slot
+
+
+@pytest.mark.rule("R3.9", "R4.15")
+def test_what_a_decision_has_ended_stays_ended_where_the_reason_does_not_go() -> None:
+    changes = split(kept_new(), "s0")
+    assert rows_at(changes, THERE) == ["alpha 1 Mar..1 Jun superseded"]
+    (closing,) = [one for one in changes.decisions if isinstance(one, Closing)]
+    assert (closing.made_for, closing.conditional) == ((), False)
+
+
+@pytest.mark.rule("R3.9", "R4.15")
+def test_what_a_decision_has_ended_still_depends_on_what_it_was_made_for_where_both_go() -> None:
+    changes = split(kept_new(), "s0", "s1")
+    assert rows_at(changes, THERE) == ["alpha 1 Mar..1 Jun superseded", "beta 1 Jun.. active"]
+    (closing,) = [one for one in changes.decisions if isinstance(one, Closing)]
+    assert (closing.made_for, closing.conditional) == (("s1",), True)
+
+
+@pytest.mark.rule("R3.9", "R4.15")
+def test_a_closing_that_has_lapsed_is_left_behind() -> None:
+    slot = kept_new()
+    slot.retract("s1")
+    assert slot.rows()[0] == "alpha 1 Mar.. active"
+    assert rows_at(split(slot, "s0"), THERE) == ["alpha 1 Mar.. active"]
 
 
 @pytest.mark.rule("R3.9", "R4.15")

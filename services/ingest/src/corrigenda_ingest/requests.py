@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from corrigenda.ingest.v1 import ingest_service_pb2, placement_pb2, submission_pb2
 from corrigenda_core.domain.entities import MentionRef
+from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.evidence import Authority
 from corrigenda_core.domain.forgetting import EndRow, Forgetting, RetractFragment, RetractRow
 from corrigenda_core.domain.ids import (
@@ -93,7 +94,7 @@ def evidence_of(request: ingest_service_pb2.ForgetRequest) -> Submission | None:
     if not request.evidence:
         return None
     return Submission(
-        evidence=tuple(_evidence(item) for item in request.evidence),
+        evidence=tuple(_evidence(item, f"evidence[{number}]") for number, item in enumerate(request.evidence)),
         idempotency_key=IdempotencyKey(request.idempotency_key),
     )
 
@@ -139,7 +140,7 @@ class _Proposed(TypedDict):
 def _proposed(evidence: Sequence[submission_pb2.EvidenceItem], proposal: submission_pb2.Proposal) -> _Proposed:
     contents = [item.content for item in evidence]
     return _Proposed(
-        evidence=tuple(_evidence(item) for item in evidence),
+        evidence=tuple(_evidence(item, f"evidence[{number}]") for number, item in enumerate(evidence)),
         entities=tuple(_entity(entity) for entity in proposal.entities),
         relationships=tuple(
             _relationship(relationship, contents, f"proposal.relationships[{number}]")
@@ -148,7 +149,12 @@ def _proposed(evidence: Sequence[submission_pb2.EvidenceItem], proposal: submiss
     )
 
 
-def _evidence(item: submission_pb2.EvidenceItem) -> EvidenceInput:
+def _evidence(item: submission_pb2.EvidenceItem, field: str) -> EvidenceInput:
+    offset = item.occurred_at_offset_minutes if item.HasField("occurred_at_offset_minutes") else None
+    if offset is not None and not item.HasField("occurred_at"):
+        raise Refusal(
+            Reason.INVALID_FIELD, "it is the offset of `occurred_at`", field=f"{field}.occurred_at_offset_minutes"
+        )
     return EvidenceInput(
         content=item.content,
         source_type=SOURCE_TYPE.to_domain(item.source_type),
@@ -162,6 +168,7 @@ def _evidence(item: submission_pb2.EvidenceItem) -> EvidenceInput:
         occurred_at=instant_of(item.occurred_at) if item.HasField("occurred_at") else None,
         labels=tuple(item.labels),
         confidence=item.confidence if item.HasField("confidence") else None,
+        occurred_at_offset_minutes=offset,
     )
 
 

@@ -154,6 +154,7 @@ class SubmissionWriter:
             "fragment_id": fragment.fragment_id,
             "ingest_id": planned.ingest_id,
             "occurred_at": given.occurred_at,
+            "occurred_at_offset_minutes": given.occurred_at_offset_minutes,
             "labels": given.labels,
             "metadata": dict(planned.prepared.given.metadata),
         }

@@ -25,6 +25,7 @@ def evidence_message(fragment: ShownFragment, *, with_content: bool = True) -> e
         source_key=fragment.source_key or "",
         source_revision=fragment.source_revision or "",
         occurred_at=timestamp_or_none(fragment.occurred_at),
+        occurred_at_offset_minutes=fragment.occurred_at_offset_minutes,
         labels=fragment.labels,
         confidence=fragment.confidence,
         scan_verdict=SCAN_VERDICT.to_wire(fragment.scan_verdict),

@@ -24,7 +24,7 @@ class EvidenceInput:
     """One piece of evidence as submitted (R2.2); ``authority`` is what the author claims.
 
     ``source_key`` and ``source_revision`` stand together or not at all. ``confidence`` is stored and shown, and counts
-    for nothing.
+    for nothing. ``occurred_at_offset_minutes`` is how far east of UTC the author wrote ``occurred_at``.
     """
 
     content: str
@@ -39,6 +39,7 @@ class EvidenceInput:
     occurred_at: Instant | None = None
     labels: tuple[str, ...] = ()
     confidence: float | None = None
+    occurred_at_offset_minutes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

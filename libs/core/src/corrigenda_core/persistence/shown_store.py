@@ -31,6 +31,7 @@ class ShownFragment:
     source_key: str | None
     source_revision: str | None
     occurred_at: Instant | None
+    occurred_at_offset_minutes: int | None
     labels: tuple[str, ...]
     metadata: tuple[tuple[str, str], ...]
     confidence: float | None
@@ -81,6 +82,7 @@ def shown_fragment_of(row: Row) -> ShownFragment:
         source_key=row["source_key"],
         source_revision=row["source_revision"],
         occurred_at=row["occurred_at"],
+        occurred_at_offset_minutes=row["occurred_at_offset_minutes"],
         labels=tuple(row["labels"]),
         metadata=() if row["erased"] else tuple(sorted(row["metadata"].items())),
         confidence=None if row["confidence"] is None else float(row["confidence"]),

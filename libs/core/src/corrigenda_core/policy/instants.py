@@ -40,6 +40,18 @@ def decide_instant(text: str, *, field: str) -> Instant:
         raise _refusal(field, "an instant that exists, in the years 1 to 9999 (UTC)") from None
 
 
+def decide_written_offset_minutes(text: str) -> int | None:
+    """How many minutes to the east of UTC an instant is written; ``None`` for other text, and for the Z of UTC itself.
+
+    That is what an instant has in its normal form, so it says nothing of where it was written.
+    """
+    found = _RFC_3339.fullmatch(text)
+    if found is None or found["sign"] is None:
+        return None
+    size = int(found["offset_hours"]) * 60 + int(found["offset_minutes"])
+    return size if found["sign"] == "+" else -size
+
+
 def _microseconds(fraction: str) -> int | None:
     """The digits of a fraction as microseconds; ``None`` if they say more than microseconds can."""
     return None if fraction[6:].strip("0") else int(fraction[:6].ljust(6, "0"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import count
 
 from corrigenda_core.domain.changes import Changes
-from corrigenda_core.domain.decisions import Distinction, Reopening, TimelineDecision
+from corrigenda_core.domain.decisions import Distinction, Removal, Reopening, TimelineDecision
 from corrigenda_core.domain.evidence import Support
 from corrigenda_core.domain.ids import DecisionId, ReferenceId, RelationshipId, StatementId
 from corrigenda_core.domain.objects import EntityObject, Slot
@@ -139,17 +139,26 @@ def _brought(
     for source in dict.fromkeys(one.before.slot for one in arriving):
         own = {one.after.statement_id: one for one in arriving if one.before.slot == source}
         decisions = views[source].decisions
+        present = {one.statement_id for one in views[source].statements if one.effective} - {
+            one.statement_id for one in decisions if isinstance(one, Removal)
+        }
         reopened = {(one.closing_decision_id, one.relationship_id) for one in decisions if isinstance(one, Reopening)}
         for decision in decisions:
             if isinstance(decision, Closing):
                 carried = tuple(one for one in decision.statement_ids if one in own)
-                if carried and (decision.decision_id, decision.relationship_id) not in reopened:
+                is_reopened = (decision.decision_id, decision.relationship_id) in reopened
+                lapsed = decision.conditional and present.isdisjoint(decision.made_for)
+                if carried and not is_reopened and not lapsed:
+                    # What it was made for may stay behind; where the statements go, nothing is left to wait for it.
+                    made_for = tuple(one for one in decision.made_for if one in own)
                     closings.append(
                         replace(
                             decision,
                             decision_id=decision_id,
                             object_key=own[carried[0]].after.object.key,
                             statement_ids=carried,
+                            made_for=made_for,
+                            conditional=bool(made_for),
                             conflict_id=None,
                         )
                     )

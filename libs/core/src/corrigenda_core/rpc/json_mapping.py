@@ -22,7 +22,7 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from corrigenda_core.domain.errors import Reason, Refusal
-from corrigenda_core.policy.instants import decide_instant
+from corrigenda_core.policy.instants import decide_instant, decide_written_offset_minutes
 from corrigenda_core.policy.kept_text import is_unicode
 
 Json = dict[str, Any]
@@ -126,6 +126,11 @@ def _prepared(message: Descriptor, given: Any, path: str) -> Any:
         # A null says what an absent field does.
         if value is not None:
             prepared[field.name] = _prepared_field(field, value, place)
+            # The offset of an instant that is text has a field of its own, where it is kept.
+            offset = message.fields_by_name.get(f"{field.name}_offset_minutes")
+            if offset is not None and given.get(json_name(offset)) is None:
+                written = decide_written_offset_minutes(str(value))
+                prepared |= {} if written is None else {offset.name: written}
     return prepared
 
 

@@ -283,13 +283,26 @@ class MemoryStore:
         self.commit_together([(slot, changes)], nets=nets)
         return self.revisions[-1].changes
 
-    def commit_together(self, plans: Sequence[tuple[Slot, Changes]], *, nets: bool = True) -> None:
-        """Applies plans of several slots as one revision; as `commit`."""
+    def commit_together(
+        self,
+        plans: Sequence[tuple[Slot, Changes]],
+        *,
+        nets: bool = True,
+        bases: Mapping[Slot, SlotView] | None = None,
+    ) -> None:
+        """Applies plans of several slots as one revision; as `commit`.
+
+        Args:
+            plans: what changes in which slot.
+            nets: whether to refuse what the database would refuse.
+            bases: the slots after what the plans do not say, statements that go from one to another; the plans have
+                their names then.
+        """
         moment = self.context(SYSTEM_REVIEWER).moment
         for slot, planned in plans:
-            changes = self.as_committed(planned)
+            changes = self.as_committed(planned) if bases is None else planned
             before = self.view(slot)
-            after = apply_changes(before, changes)
+            after = apply_changes(before if bases is None else bases[slot], changes)
             if nets:
                 self._require_transitions(changes)
                 _require_records(changes)

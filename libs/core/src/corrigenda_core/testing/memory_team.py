@@ -8,7 +8,8 @@ from datetime import UTC, timedelta
 
 from corrigenda_core.domain.actors import Actor
 from corrigenda_core.domain.cases import CaseKind
-from corrigenda_core.domain.changes import Changes
+from corrigenda_core.domain.changes import Changes, OutcomeKind
+from corrigenda_core.domain.entities import BoundObservation
 from corrigenda_core.domain.errors import Reason, Refusal
 from corrigenda_core.domain.evidence import Authority, StartWindow, Support, SupportDecision, SupportDecisionKind
 from corrigenda_core.domain.ids import FragmentId, ItemId, ProfileId, RelationshipId, StatementId, SupportId
@@ -16,17 +17,27 @@ from corrigenda_core.domain.objects import Object, Polarity, Slot
 from corrigenda_core.domain.predicates import Predicate
 from corrigenda_core.domain.relationships import Statement
 from corrigenda_core.domain.slots import PlanContext, SlotView
-from corrigenda_core.domain.sources import RetiredFragment, SourceClaim, SourceState
+from corrigenda_core.domain.sources import RegisteredSource, RetiredFragment, SourceClaim, SourceState
 from corrigenda_core.domain.submissions import ConflictContext
 from corrigenda_core.domain.time import Instant, Side, TextSpan
-from corrigenda_core.policy.adoption import decide_adopting_statement, is_adopted, plan_adoption
-from corrigenda_core.policy.authority import Advance, FirstRevision, decide_source_revision, may_use_source
+from corrigenda_core.policy.adoption import CarriedByText, decide_adopting_statement, is_adopted, plan_adoption
+from corrigenda_core.policy.authority import (
+    REASON_REGISTRY_CHANGED,
+    Advance,
+    ClaimedSupport,
+    FirstRevision,
+    decide_authority,
+    decide_source_revision,
+    decide_spoken_labels,
+    may_use_source,
+    plan_regrants,
+)
 from corrigenda_core.policy.case_effects import may_answer_case
 from corrigenda_core.policy.case_keys import decide_set_key
 from corrigenda_core.policy.erasure import plan_evidence_erasure
 from corrigenda_core.policy.independence import decide_inherited_labels, decide_near_duplicates
 from corrigenda_core.policy.normalisation import decide_content_hash, decide_text_form
-from corrigenda_core.policy.support_switches import plan_fragment_retirement
+from corrigenda_core.policy.support_switches import plan_fragment_retirement, plan_support_switches
 from corrigenda_core.policy.time_words import decide_time_bounds
 from corrigenda_core.policy.validity import (
     StatementTimes,
@@ -57,6 +68,7 @@ class Said:
     source_key: str | None = None
     source_revision: str | None = None
     previous_source_revision: str | None = None
+    authority: Authority = Authority.UNKNOWN
     target: RelationshipId | None = None
     answer: ConflictContext | None = None
 
@@ -79,6 +91,7 @@ class Text:
     fragment_id: FragmentId
     content: str
     claim: SourceClaim
+    authority: Authority
     occurred_at: Instant | None
     inherited_labels: tuple[str, ...]
     retired: bool = False
@@ -86,10 +99,12 @@ class Text:
 
 
 class MemoryTeam(MemoryStore):
-    """A store with texts and sources, of a team whose zone is UTC and that has registered no source.
+    """A store with texts and sources, of a team whose zone is UTC.
 
     Attributes:
         texts: every stored text, in the order of recording.
+        registry: the current version of every registered source, by its group and key.
+        repeated: what was said on a text that had said it already: observations that no relationship carries.
     """
 
     def __init__(self, began_at: Instant, predicates: Iterable[Predicate]) -> None:
@@ -97,12 +112,65 @@ class MemoryTeam(MemoryStore):
         for predicate in predicates:
             self.register(predicate)
         self.texts: dict[FragmentId, Text] = {}
+        self.registry: dict[tuple[str | None, str | None], RegisteredSource] = {}
+        self.repeated: dict[StatementId, BoundObservation] = {}
         self._sources: dict[str, SourceState] = {}
 
     def source_revision(self, source_key: str) -> str | None:
         """The current revision of a source, if it has one."""
         state = self._sources.get(source_key)
         return None if state is None else state.current_revision
+
+    def register_source(self, actor: Actor, source: RegisteredSource) -> None:
+        """Registers a source, or its next version; what its texts are worth is decided again."""
+        self.registry[(source.source_group, source.source_key)] = source
+
+        def switched(view: SlotView, context: PlanContext) -> Changes:
+            claimed = [
+                ClaimedSupport(
+                    last=self._last_decision(support),
+                    claimed=text.authority,
+                    predicate=view.slot.predicate,
+                    claim=text.claim,
+                )
+                for support in view.supports
+                if (text := self.texts[support.fragment_id]).authority is Authority.AUTHORITATIVE
+                and _is_of(text.claim, source)
+            ]
+            decisions = plan_regrants(claimed, list(self.registry.values()))
+            if not decisions:
+                return Changes()
+            return plan_support_switches(view, context, decisions, REASON_REGISTRY_CHANGED)
+
+        self._together(actor, switched)
+
+    def _last_decision(self, support: Support) -> SupportDecision:
+        """The decision that counts: the last one, or the grant with which the support began."""
+        made = [d for revision in self.revisions for d in revision.changes.support_decisions]
+        kinds = [one.kind for one in made if one.support_id == support.support_id]
+        return SupportDecision(
+            support_id=support.support_id,
+            kind=kinds[-1] if kinds else SupportDecisionKind.GRANT,
+            authority=support.authority,
+            reason="",
+        )
+
+    def remember_all(self, said: Sequence[tuple[Said, FragmentId]]) -> list[FragmentId]:
+        """Stores several texts of one submission, each in a revision of its own; all of them or none.
+
+        Returns:
+            The ids of the texts, as `remember` does.
+
+        Raises:
+            Refusal: as `remember` does.
+        """
+        texts = dict(self.texts)
+        try:
+            with self._transaction():
+                return [self.remember(one, new_fragment_id) for one, new_fragment_id in said]
+        except Refusal:
+            self.texts = texts
+            raise
 
     def remember(self, said: Said, new_fragment_id: FragmentId) -> FragmentId:
         """Stores a text and places what it says; a source that moves on leaves its last revision behind.
@@ -121,7 +189,7 @@ class MemoryTeam(MemoryStore):
             case = self.cases()[said.answer.conflict_id][-1].row
             may_answer_case(case, [decide_set_key(kind, said.slot, said.object) for kind in CaseKind], said.answer)
         state = None if said.source_key is None else self._sources.get(said.source_key)
-        may_use_source(said.claim, (), state)
+        may_use_source(said.claim, self.registry.values(), state)
         decision = decide_source_revision(said.claim, state)
         leaving = self._texts_of(said.source_key) if isinstance(decision, Advance) else []
         text = self._text(said, new_fragment_id, leaving)
@@ -141,6 +209,8 @@ class MemoryTeam(MemoryStore):
 
     def merge_text(self, item_id: ItemId, said: Said, expected_version: int, new_fragment_id: FragmentId) -> FragmentId:
         """Answers an item with a sentence of the owner; as `merge` and `remember`."""
+        state = None if said.source_key is None else self._sources.get(said.source_key)
+        may_use_source(said.claim, self.registry.values(), state)
         text = self._text(said, new_fragment_id, ())
         statement, supports = self._statement(said, text, self.context(profile(said.owner_id)))
         self.merge(item_id, statement, supports, expected_version)
@@ -179,8 +249,22 @@ class MemoryTeam(MemoryStore):
             authority=support.authority,
             reason="adopted",
         )
-        self.commit(slot, plan_adoption(view, context, statement, support, grant, ()))
+        self.commit(slot, plan_adoption(view, context, statement, support, grant, self._carried_by(text)))
         return True
+
+    def _carried_by(self, text: Text) -> list[CarriedByText]:
+        """What the author of a text states on it."""
+        standing = [
+            (one.relationship_id, one.spans)
+            for slot in self.slots()
+            for one in self.view(slot).supports
+            if one.fragment_id == text.fragment_id and one.effective and one.relationship_id is not None
+        ]
+        return [
+            CarriedByText(relationship_id=row_id, spans=spans)
+            for row_id, spans in standing
+            if self.row(row_id).owner_id == text.claim.author
+        ]
 
     def erase(self, actor: Actor, fragment_id: FragmentId) -> None:
         """Erases a text with its exact copies; what stands on them loses that support for good."""
@@ -201,20 +285,31 @@ class MemoryTeam(MemoryStore):
             fragment_id=new_fragment_id,
             content=said.content,
             claim=claim,
+            authority=said.authority,
             occurred_at=said.occurred_at,
             inherited_labels=decide_inherited_labels(
                 author=said.owner_id,
                 source_group=said.source_group,
                 source_key=said.source_key,
                 trusts_declared_groups=self.context(profile(said.owner_id)).policy.trusts_declared_groups,
-                registered_labels=(),
+                registered_labels=decide_spoken_labels(claim, list(self.registry.values())),
                 origin_labels=(),
             ),
         )
 
     def _place_text(self, said: Said, text: Text) -> None:
         statement, supports = self._statement(said, text, self.context(profile(said.owner_id)))
-        self.place(statement, supports, said.target)
+        (outcome,) = self.place(statement, supports, said.target).outcomes
+        if outcome.kind is OutcomeKind.DUPLICATE:
+            self.repeated[said.statement_id] = BoundObservation(
+                observation_id=said.statement_id,
+                owner_id=said.owner_id,
+                subject_id=said.slot.subject_id,
+                object=said.object,
+                predicate=said.slot.predicate,
+                scope=said.slot.scope,
+                polarity=said.polarity,
+            )
 
     def _statement(self, said: Said, text: Text, context: PlanContext) -> tuple[Statement, list[Support]]:
         occurred_ats = () if text.occurred_at is None else (text.occurred_at,)
@@ -252,7 +347,13 @@ class MemoryTeam(MemoryStore):
             fragment_id=text.fragment_id,
             author=text.claim.author,
             recorded_at=context.moment.at,
-            authority=Authority.UNKNOWN,
+            authority=decide_authority(
+                text.authority,
+                predicate=slot.predicate,
+                claim=text.claim,
+                registry=self.registry.values(),
+                scopes=(),
+            ).authority,
             source_group=text.claim.source_group,
             source_key=text.claim.source_key,
             inherited_labels=text.inherited_labels,
@@ -291,3 +392,8 @@ class MemoryTeam(MemoryStore):
             self.commit_together(changing)
         else:
             self.now = context.moment.at + _TICK
+
+
+def _is_of(claim: SourceClaim, source: RegisteredSource) -> bool:
+    """Whether a text names what a source is registered by."""
+    return source.source_key in (None, claim.source_key) and source.source_group in (None, claim.source_group)

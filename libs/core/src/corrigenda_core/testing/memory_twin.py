@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from itertools import count
 
+from corrigenda_core.domain.entities import Entity
 from corrigenda_core.domain.errors import Refusal
 from corrigenda_core.domain.ids import DecisionId, EntityId, FragmentId, ProfileId, RelationshipId, StatementId
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.objects import EntityObject, Polarity, Slot
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.domain.resolutions import Resolution
+from corrigenda_core.domain.sources import RegisteredSource
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.domain.views import TemporalSelector
 from corrigenda_core.policy.visibility import Picture
+from corrigenda_core.testing.memory_identity import merge_entities, split_entity
 from corrigenda_core.testing.memory_store import profile
 from corrigenda_core.testing.memory_team import MemoryTeam, Said
 from corrigenda_core.testing.team_twin import BEGAN, PREDICATES, Utterance
@@ -41,6 +44,15 @@ class MemoryTwin:
         """See `Twin`."""
         said = said_of(self._actor(who), what, next(self._numbers))
         self._tried(lambda: self.model.remember(said, FragmentId(f"text of {said.statement_id}")))
+
+    def remember_all(self, who: str, what: Sequence[Utterance]) -> None:
+        """See `Twin`."""
+        said = [said_of(self._actor(who), one, next(self._numbers)) for one in what]
+        self._tried(lambda: self.model.remember_all([(one, FragmentId(f"text of {one.statement_id}")) for one in said]))
+
+    def register_source(self, source: RegisteredSource) -> None:
+        """See `Twin`."""
+        self._tried(lambda: self.model.register_source(ADMINISTRATOR, source))
 
     def resolve(self, who: str, item: ReviewItem, resolution: Resolution, version: int) -> None:
         """See `Twin`."""
@@ -69,6 +81,18 @@ class MemoryTwin:
     def revert(self, who: str, decision_id: DecisionId) -> None:
         """See `Twin`."""
         self._tried(lambda: self.model.revert(decision_id, actor=profile(self._actor(who))))
+
+    def split(self, who: str, row: Relationship, entity_id: EntityId, name: str) -> None:
+        """What carries a relationship is about another entity than that; the new one is called by a name."""
+        statements = self.model.view(row.slot).statements
+        chosen = [one.statement_id for one in statements if one.relationship_id == row.relationship_id]
+        self._tried(lambda: split_entity(self.model, self._actor(who), entity_id, EntityId(name), chosen))
+
+    def merge_entities(self, who: str, source_id: EntityId, target_id: EntityId) -> None:
+        """What somebody has said of an entity is about another one."""
+        # Nothing else of them is of use where both are given by their ids, and are of one kind.
+        source, target = (Entity(entity_id=one, kind="thing", names=frozenset()) for one in (source_id, target_id))
+        self._tried(lambda: merge_entities(self.model, self._actor(who), source, target))
 
     def adopt(self, who: str, row: Relationship, fragment_id: FragmentId) -> None:
         """See `Twin`."""
@@ -142,6 +166,7 @@ def said_of(owner_id: ProfileId, what: Utterance, number: int) -> Said:
         source_key=what.source_key,
         source_revision=what.source_revision,
         previous_source_revision=what.previous_source_revision,
+        authority=what.authority,
         target=what.target,
         answer=what.answer,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -122,28 +122,40 @@ NOTHING_SHOWN = ShownTeam(rows={}, cases={}, items={}, looked_at={}, due_at={}, 
 # --- as the API shows it ----------------------------------------------------------------------------------------------
 
 
-async def read_team(clients: Mapping[str, Client], subjects: Collection[str], place: Slot | None = None) -> ShownTeam:
+async def read_team(
+    clients: Mapping[str, Client],
+    subjects: Collection[str],
+    place: Slot | None = None,
+    settled: Callable[[Iterable[Instant]], Awaitable[bool]] | None = None,
+) -> ShownTeam:
     """Reads a team; every profile is asked for its own questions.
 
     Args:
         clients: by the id of the profile that each stands for.
         subjects: the entities that anything was said about.
         place: reads only what there is of its subject and predicate.
+        settled: told when the live cases are looked at next, says that nobody is about to change them, or waits until
+            that can be so and they have to be read again. What is read after them would else be of another moment.
     """
     reader, *others = clients.values()
+    part: dict[str, Any] = {} if place is None else {"predicate": place.predicate, "entity_id": place.subject_id}
+    while True:
+        listed: list[Any] = await asyncio.gather(
+            reader.conflict.ListConflicts(_everything(part)),
+            *(client.conflict.ListConflicts(_own_items(part)) for client in others),
+        )
+        cases = {e.team_case.conflict_id: e.team_case for e in listed[0].entries if e.HasField("team_case")}
+        due_at = {i: instant_of(case.next_review_at) for i, case in cases.items() if case.HasField("next_review_at")}
+        if settled is None or await settled(due_at.values()):
+            break
     subjects = subjects if place is None else (place.subject_id,)
     predicate = "" if place is None else place.predicate
-    part: dict[str, Any] = {} if place is None else {"predicate": place.predicate, "entity_id": place.subject_id}
-    answers: list[Any] = await asyncio.gather(
-        *(reader.recall.Timeline(_timeline(subject, predicate)) for subject in subjects),
-        reader.conflict.ListConflicts(_everything(part)),
-        *(client.conflict.ListConflicts(_own_items(part)) for client in others),
+    told: list[Any] = await asyncio.gather(
+        *(reader.recall.Timeline(_timeline(subject, predicate)) for subject in subjects)
     )
-    told, listed = answers[: len(subjects)], answers[len(subjects) :]
-    for answer in answers:
+    for answer in (*told, *listed):
         assert not answer.next_page_token, "a page holds the team"
     entries = [entry for answer in told for entry in answer.entries]
-    cases = {e.team_case.conflict_id: e.team_case for e in listed[0].entries if e.HasField("team_case")}
     items = [
         shown_item(entry.review_item, owner_id)
         for owner_id, answer in zip(clients, listed, strict=True)
@@ -159,11 +171,7 @@ async def read_team(clients: Mapping[str, Client], subjects: Collection[str], pl
             for conflict_id, case in cases.items()
             if case.HasField("last_evaluated_at")
         },
-        due_at={
-            conflict_id: instant_of(case.next_review_at)
-            for conflict_id, case in cases.items()
-            if case.HasField("next_review_at")
-        },
+        due_at=due_at,
         decisions=frozenset(one.decision_id for entry in entries for one in entry.versions if one.decision_id),
     )
 

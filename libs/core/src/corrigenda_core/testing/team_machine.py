@@ -14,11 +14,20 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from corrigenda_core.domain.cases import ConflictCase
+from corrigenda_core.domain.evidence import Authority
 from corrigenda_core.domain.ids import DecisionId, ProfileId
 from corrigenda_core.domain.items import ItemKind, ItemStatus, ReviewItem
 from corrigenda_core.domain.objects import EntityObject, Polarity, Slot
 from corrigenda_core.domain.relationships import LIVING_STATUSES, Relationship
 from corrigenda_core.domain.resolutions import DecisionKind, KeepBoth, KeepExisting, KeepNew, Resolution
+from corrigenda_core.domain.sources import (
+    AnyProfile,
+    AuthoritativeFor,
+    EveryPredicate,
+    OnlyPredicates,
+    OnlyProfiles,
+    RegisteredSource,
+)
 from corrigenda_core.domain.submissions import ConflictContext
 from corrigenda_core.domain.time import Instant, Moment
 from corrigenda_core.domain.views import Known, KnownAt, KnownAtRevision, TemporalSelector
@@ -39,7 +48,11 @@ _REPEATED = "as ever, {0}"
 _FORMS = ("{0}", "our checklist confirms: {0}", _REPEATED)
 _DENIAL = "it is not true that {0}"
 _SOURCES = ("handbook", "wiki")
+_GROUPS = ("build log", "minutes")
 
+
+# Nobody takes these back: what settles is no decision of a profile, and identity is corrected by another correction.
+_NEVER_TAKEN_BACK = {DecisionKind.SETTLE, DecisionKind.SPLIT_ENTITY, DecisionKind.MERGE_ENTITIES}
 
 _PICK = st.integers(min_value=0, max_value=10_000)
 _WHO = st.sampled_from(PROFILES)
@@ -54,13 +67,14 @@ _UTTERANCES = st.fixed_dictionaries(
         "scope": st.sampled_from(("", "", "", "", "europe")),
         "stated": st.sampled_from((None, None, None, (2, None), (4, None), (3, 5), (None, 4))),
         "seen": st.sampled_from((None, None, 1, 5)),
-        "group": st.sampled_from((None, None, None, "build log", "minutes")),
+        "group": st.sampled_from((None, None, None, *_GROUPS)),
+        "authority": st.sampled_from((Authority.UNKNOWN, Authority.UNKNOWN, Authority.AUTHORITATIVE)),
     }
 )
 
 
 def _has_rows(machine: Any) -> bool:
-    return bool(_rows(machine.twins[0]))
+    return bool(rows_of(machine.twins[0]))
 
 
 def _has_living_rows(machine: Any) -> bool:
@@ -112,20 +126,25 @@ class TeamMachine(RuleBasedStateMachine):
         """Says something new."""
         self._say(team, who, self._utterance(said), foreseen=foreseen)
 
+    @rule(who=_WHO, said=st.lists(_UTTERANCES, min_size=2, max_size=4))
+    def remember_several(self, who: str, said: list[dict[str, Any]]) -> None:
+        """Says several things at once."""
+        self.twins[0].remember_all(who, [self._utterance(one) for one in said])
+
     @precondition(_has_rows)
     @rule(who=_WHO, pick=_PICK, said=_UTTERANCES)
     def say_something_else(self, who: str, pick: int, said: dict[str, Any]) -> None:
         """Says another value in a slot that somebody has spoken in already."""
-        row = _picked(_rows(self.twins[0]), pick)
+        row = picked(rows_of(self.twins[0]), pick)
         others = [value for value in VALUES if value != self.twins[0].name_of(object_id_of(row))]
-        place = {**self._place(row.slot), "value": _picked(others, pick), "denied": False}
+        place = {**self._place(row.slot), "value": picked(others, pick), "denied": False}
         self._say(0, who, self._utterance({**said, **place}))
 
     @precondition(_has_rows)
     @rule(who=_WHO, pick=_PICK, said=_UTTERANCES)
     def agree(self, who: str, pick: int, said: dict[str, Any]) -> None:
         """Says what somebody has said already, in other words."""
-        row = _picked(_rows(self.twins[0]), pick)
+        row = picked(rows_of(self.twins[0]), pick)
         value = self.twins[0].name_of(object_id_of(row))
         same = {"value": value, "denied": row.polarity is Polarity.NEGATIVE, "stated": None}
         self._say(0, who, self._utterance({**said, **self._place(row.slot), **same}))
@@ -134,21 +153,21 @@ class TeamMachine(RuleBasedStateMachine):
     @rule(who=_WHO, pick=_PICK, said=_UTTERANCES)
     def correct(self, who: str, pick: int, said: dict[str, Any]) -> None:
         """Says that a relationship was wrong, one's own or another's."""
-        row = _picked(_rows(self.twins[0]), pick)
+        row = picked(rows_of(self.twins[0]), pick)
         self._say(0, who, self._utterance({**said, **self._place(row.slot), "target": row.relationship_id}))
 
     @precondition(_has_live_cases)
     @rule(who=_WHO, pick=_PICK, said=_UTTERANCES, stale=st.sampled_from((0, 0, 0, 1)))
     def answer_a_case(self, who: str, pick: int, said: dict[str, Any], stale: int) -> None:
         """Answers a live case, at its version or at another one."""
-        case = _picked(_live_cases(self.twins[0]), pick)
+        case = picked(_live_cases(self.twins[0]), pick)
         answer = ConflictContext(conflict_id=case.conflict_id, expected_version=case.version + stale)
         self._say(0, who, self._utterance({**said, **self._place(case.set_key.slot), "answer": answer}))
 
     @rule(pick=_PICK, who=_WHO)
     def say_it_again(self, pick: int, who: str) -> None:
         """The same text once more, by its author or by somebody else."""
-        team, author, what = _picked(self._told, pick)
+        team, author, what = picked(self._told, pick)
         self.twins[team].remember(author if pick % 2 else who, what)
 
     @rule(who=_WHO, pick=_PICK, said=_UTTERANCES, key=st.sampled_from(_SOURCES), stale=st.booleans())
@@ -160,14 +179,33 @@ class TeamMachine(RuleBasedStateMachine):
         source = {"key": source_key, "revision": f"r{self._notes + 1}", "previous": previous}
         self._say(0, who, self._utterance({**said, **source}))
 
+    @rule(
+        name=st.sampled_from([*((group, None) for group in _GROUPS), *((None, key) for key in _SOURCES)]),
+        speakers=st.sampled_from(((), (), PROFILES[:1], PROFILES[1:])),
+        word=st.sampled_from((EveryPredicate(), OnlyPredicates(), OnlyPredicates(keys=frozenset({PREDICATES[0].key})))),
+    )
+    def register_a_source(
+        self, name: tuple[str | None, str | None], speakers: tuple[str, ...], word: AuthoritativeFor
+    ) -> None:
+        """Says who may speak for a source, and what its word is worth from now on."""
+        group, key = name
+        self.twins[0].register_source(
+            RegisteredSource(
+                source_group=group,
+                source_key=key,
+                speakers=OnlyProfiles(profiles=frozenset(map(ProfileId, speakers))) if speakers else AnyProfile(),
+                authoritative_for=word,
+            )
+        )
+
     # --- deciding ---------------------------------------------------------------------------------------------------
 
     @precondition(_has_questions)
     @rule(pick=_PICK, action=st.sampled_from(("new", "new", "existing", "both")), who=_WHO, own=st.integers(0, 9))
     def resolve(self, pick: int, action: str, who: str, own: int) -> None:
         """Answers an item, mostly as its owner and at its version."""
-        twin, item = self.twins[0], _picked(_questions(self.twins[0]), pick)
-        kept = _picked((*item.incoming, *item.opposing), pick)
+        twin, item = self.twins[0], picked(_questions(self.twins[0]), pick)
+        kept = picked((*item.incoming, *item.opposing), pick)
         actions: dict[str, Resolution] = {
             "new": KeepNew(kept_id=kept),
             "existing": KeepExisting(kept_id=kept),
@@ -180,7 +218,7 @@ class TeamMachine(RuleBasedStateMachine):
     @rule(pick=_PICK, said=_UTTERANCES)
     def merge(self, pick: int, said: dict[str, Any]) -> None:
         """Answers an item with a sentence."""
-        twin, item = self.twins[0], _picked(_questions(self.twins[0]), pick)
+        twin, item = self.twins[0], picked(_questions(self.twins[0]), pick)
         row = twin.model.row((*item.incoming, *item.opposing)[0])
         twin.merge(twin.name_of(item.owner_id), item, self._utterance({**said, **self._place(row.slot)}))
 
@@ -188,7 +226,7 @@ class TeamMachine(RuleBasedStateMachine):
     @rule(pick=_PICK, month=st.sampled_from((None, 4, 7)), who=_WHO, own=st.integers(0, 5))
     def end(self, pick: int, month: int | None, who: str, own: int) -> None:
         """Ends a relationship, mostly an own one."""
-        twin, row = self.twins[0], _picked(_rows(self.twins[0]) if own == 1 else _living(self.twins[0]), pick)
+        twin, row = self.twins[0], picked(rows_of(self.twins[0]) if own == 1 else _living(self.twins[0]), pick)
         at = None if month is None else datetime(2026, month, 1, tzinfo=UTC)
         twin.end(twin.name_of(row.owner_id) if own else who, row, at)
 
@@ -196,14 +234,14 @@ class TeamMachine(RuleBasedStateMachine):
     @rule(pick=_PICK, revive=st.booleans(), who=_WHO, own=st.integers(0, 5))
     def retract(self, pick: int, revive: bool, who: str, own: int) -> None:
         """Takes a relationship back, mostly an own one."""
-        twin, row = self.twins[0], _picked(_rows(self.twins[0]) if own == 1 else _living(self.twins[0]), pick)
+        twin, row = self.twins[0], picked(rows_of(self.twins[0]) if own == 1 else _living(self.twins[0]), pick)
         twin.retract(twin.name_of(row.owner_id) if own else who, row, revive=revive)
 
     @precondition(_has_living_rows)
     @rule(pick=_PICK)
     def retract_text(self, pick: int) -> None:
         """Takes a text back."""
-        twin, row = self.twins[0], _picked(_living(self.twins[0]), pick)
+        twin, row = self.twins[0], picked(_living(self.twins[0]), pick)
         for support in twin.model.view(row.slot).supports:
             if support.relationship_id == row.relationship_id and support.author == row.owner_id:
                 twin.retract_text(twin.name_of(row.owner_id), support.fragment_id)
@@ -214,15 +252,15 @@ class TeamMachine(RuleBasedStateMachine):
     def revert(self, pick: int) -> None:
         """Takes one of the last decisions back."""
         twin = self.twins[0]
-        who, decision_id = _picked(_decisions(twin)[::-1], pick)
+        who, decision_id = picked(_decisions(twin)[::-1], pick)
         twin.revert(twin.name_of(who), decision_id)
 
     @precondition(_has_rows)
     @rule(pick=_PICK, other=_PICK)
     def adopt(self, pick: int, other: int) -> None:
         """Lets a relationship stand on a text that says the same, by another profile."""
-        twin, rows = self.twins[0], _rows(self.twins[0])
-        row = _picked(rows, pick)
+        twin, rows = self.twins[0], rows_of(self.twins[0])
+        row = picked(rows, pick)
         same = [
             support.fragment_id
             for one in rows
@@ -233,7 +271,7 @@ class TeamMachine(RuleBasedStateMachine):
         texts = [twin.model.texts[one] for one in dict.fromkeys(same)]
         open_ones = [one for one in texts if not one.retired and not one.erased]
         if open_ones:
-            twin.adopt(twin.name_of(row.owner_id), row, _picked(open_ones, other).fragment_id)
+            twin.adopt(twin.name_of(row.owner_id), row, picked(open_ones, other).fragment_id)
 
     @precondition(lambda self: self._notes > 4)
     @rule(pick=_PICK)
@@ -246,7 +284,7 @@ class TeamMachine(RuleBasedStateMachine):
         }
         texts = [one for one in twin.model.texts.values() if not one.erased and one.fragment_id not in scoped]
         if texts and pick % 3 == 0:
-            twin.erase(_picked(texts, pick).fragment_id)
+            twin.erase(picked(texts, pick).fragment_id)
 
     # --- time -------------------------------------------------------------------------------------------------------
 
@@ -281,14 +319,14 @@ class TeamMachine(RuleBasedStateMachine):
     def look_back(self, subject: str, known: int, by_time: bool, valid_at: Instant) -> None:
         """Asks what was known at some revision."""
         twin = self.twins[0]
-        moment = _picked(twin.model.revisions, known).moment
+        moment = picked(twin.model.revisions, known).moment
         twin.look_back(subject, selector_of(moment, valid_at, by_time=by_time))
 
     @precondition(_has_rows)
     @rule(pick=_PICK)
     def trace(self, pick: int) -> None:
         """Asks how a relationship came to be what it is."""
-        self.twins[0].trace(_picked(_rows(self.twins[0]), pick).relationship_id)
+        self.twins[0].trace(picked(rows_of(self.twins[0]), pick).relationship_id)
 
     @invariant()
     def what_must_hold_holds(self) -> None:
@@ -318,6 +356,7 @@ class TeamMachine(RuleBasedStateMachine):
             source_key=said.get("key"),
             source_revision=said.get("revision"),
             previous_source_revision=said.get("previous"),
+            authority=said["authority"],
             target=said.get("target"),
             answer=said.get("answer"),
         )
@@ -341,13 +380,13 @@ def _month(number: int | None) -> Instant | None:
     return None if number is None else datetime(2026, number, 10, tzinfo=UTC)
 
 
-def _rows(twin: Twin) -> list[Relationship]:
+def rows_of(twin: Twin) -> list[Relationship]:
     """The current versions of all relationships, in the order of recording."""
     return [versions[-1].row for versions in twin.model.versions().values()]
 
 
 def _living(twin: Twin) -> list[Relationship]:
-    return [row for row in _rows(twin) if row.status in LIVING_STATUSES]
+    return [row for row in rows_of(twin) if row.status in LIVING_STATUSES]
 
 
 def object_id_of(row: Relationship) -> str:
@@ -367,11 +406,12 @@ def _decisions(twin: Twin) -> list[tuple[ProfileId, DecisionId]]:
         (record.actor.profile_id, record.decision_id)
         for revision in twin.model.revisions
         for record in revision.changes.decision_records
-        if record.kind is not DecisionKind.SETTLE and record.actor.profile_id is not None
+        if record.kind not in _NEVER_TAKEN_BACK and record.actor.profile_id is not None
     ]
 
 
-def _picked(of: Sequence[_Thing], pick: int) -> _Thing:
+def picked(of: Sequence[_Thing], pick: int) -> _Thing:
+    """One of several things by a number that was drawn."""
     return of[pick % len(of)]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
+from corrigenda_core.domain.evidence import Authority
 from corrigenda_core.domain.ids import DecisionId, FragmentId, PredicateKey, RelationshipId
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.predicates import (
@@ -17,6 +19,7 @@ from corrigenda_core.domain.predicates import (
 )
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.domain.resolutions import Resolution
+from corrigenda_core.domain.sources import RegisteredSource
 from corrigenda_core.domain.submissions import ConflictContext
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.domain.views import TemporalSelector
@@ -60,6 +63,7 @@ class Utterance:
     source_key: str | None = None
     source_revision: str | None = None
     previous_source_revision: str | None = None
+    authority: Authority = Authority.UNKNOWN
     target: RelationshipId | None = None
     answer: ConflictContext | None = None
 
@@ -71,6 +75,12 @@ class Twin(Protocol):
 
     def remember(self, who: str, what: Utterance, *, foreseen: bool = False) -> None:
         """Remembers; ``foreseen`` asks before what would happen."""
+
+    def remember_all(self, who: str, what: Sequence[Utterance]) -> None:
+        """Remembers several things in one submission."""
+
+    def register_source(self, source: RegisteredSource) -> None:
+        """Registers a source, or its next version; those who may speak for it are named by name."""
 
     def resolve(self, who: str, item: ReviewItem, resolution: Resolution, version: int) -> None:
         """Answers an item."""

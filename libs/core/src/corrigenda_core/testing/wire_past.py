@@ -53,7 +53,8 @@ class WirePast:
     async def look_back(self, subject_id: str, selector: TemporalSelector) -> None:
         """What was in force, what was disputed and what is found, as it was known then."""
         model, temporal = self._model, self._temporal(selector)
-        view = decide_view(selector, now=model.now, moments=list(dict.fromkeys(one.moment for one in model.revisions)))
+        moments = list(dict.fromkeys(one.moment for one in model.revisions))
+        view = decide_view(selector, now=max(model.now, moments[-1].at), moments=moments)
         known = {
             row_id: row
             for row_id, versions in model.versions().items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corrigenda.recall.v1 import recall_service_pb2, trace_pb2
 from corrigenda.type.v1 import actor_pb2
@@ -183,7 +183,10 @@ def _references(commits: Iterable[tuple[Instant, Changes]]) -> list[tuple[CrossR
     made: dict[ReferenceId, tuple[CrossReference, Instant]] = {}
     for at, changes in commits:
         made.update((one.reference_id, (one, at)) for one in changes.references)
-        made.update((one.reference_id, (one, made[one.reference_id][1])) for one in changes.references_switched_off)
+        for one in changes.references_switched_off:
+            # It is still the reference that the first decision has made.
+            reference, made_at = made[one.reference_id]
+            made[one.reference_id] = replace(reference, active=one.active), made_at
     return list(made.values())
 
 

@@ -7,7 +7,7 @@ the model decides by itself, and what the API shows afterwards must be what the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -34,11 +34,13 @@ from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.objects import EntityObject, Slot
 from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.domain.resolutions import Resolution
+from corrigenda_core.domain.sources import OnlyProfiles, RegisteredSource
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.domain.views import TemporalSelector
 from corrigenda_core.rpc.client import Client
 from corrigenda_core.rpc.convert import instant_of, timestamp_of
 from corrigenda_core.rpc.enums import OUTCOME
+from corrigenda_core.rpc.source_messages import source_message
 from corrigenda_core.testing.memory_store import profile
 from corrigenda_core.testing.memory_team import MemoryTeam, Said
 from corrigenda_core.testing.memory_twin import said_of
@@ -53,7 +55,7 @@ from corrigenda_core.testing.shown_team import (
     read_team,
     with_place,
 )
-from corrigenda_core.testing.team_twin import BEGAN, PREDICATES, PROFILES, Utterance
+from corrigenda_core.testing.team_twin import BEGAN, PREDICATES, PROFILES, SUBJECTS, Utterance
 from corrigenda_core.testing.wire_past import WirePast, answered, require_equal
 from corrigenda_core.testing.wire_recall import POLL_SECONDS, WAIT_SECONDS
 from corrigenda_core.testing.wire_trace import differing, expected_lineage, told_lineage
@@ -85,6 +87,7 @@ class WireTwin:
         self._subjects: dict[str, None] = {}
         self._driven = BEGAN
         self._looked_at: dict[str, Instant] = {}
+        self._administrator = ProfileId("")
         self._shown = NOTHING_SHOWN
         self._past = WirePast(self.model, profiles["C"])
         self._last: tuple[Callable[[Any], Awaitable[Any]], Message, Message] | None = None
@@ -94,7 +97,15 @@ class WireTwin:
 
     def remember(self, who: str, what: Utterance, *, foreseen: bool = False) -> None:
         """See `Twin`."""
-        self._run(self._remember(who, what, foreseen=foreseen))
+        self._run(self._remember(who, [what], foreseen=foreseen))
+
+    def remember_all(self, who: str, what: Sequence[Utterance]) -> None:
+        """See `Twin`."""
+        self._run(self._remember(who, what, foreseen=True))
+
+    def register_source(self, source: RegisteredSource) -> None:
+        """See `Twin`."""
+        self._run(self._register(source))
 
     def merge(self, who: str, item: ReviewItem, what: Utterance) -> None:
         """See `Twin`."""
@@ -213,8 +224,8 @@ class WireTwin:
 
     # --- how the system is asked ------------------------------------------------------------------------------------
 
-    async def _remember(self, who: str, what: Utterance, *, foreseen: bool) -> None:
-        client, request = self._clients[who], request_of(what)
+    async def _remember(self, who: str, what: Sequence[Utterance], *, foreseen: bool) -> None:
+        client, request = self._clients[who], request_of(*what)
         before = None
         if foreseen:
             asked = ingest_service_pb2.PreflightRememberRequest(evidence=request.evidence, proposal=request.proposal)
@@ -222,30 +233,56 @@ class WireTwin:
         answer = await answered(client.ingest.Remember(request))
         if isinstance(answer, Refusal):
             assert before is None or isinstance(before, Refusal), f"not foreseen: {answer}"
-            said = self._said(who, what, "refused")
-            self._refuse(answer, lambda: self.model.remember(said, FragmentId("refused")))
+            refused = [(self._said(who, one, f"refused {n}"), FragmentId(f"refused {n}")) for n, one in enumerate(what)]
+            self._refuse(answer, lambda: self.model.remember_all(refused))
             return
         self._last = (client.ingest.Remember, request, answer)
-        (placed,) = answer.placement.relationships
+        placed = answer.placement.relationships
         if before is not None:
             assert not isinstance(before, Refusal), f"not done: {before}"
-            (expected,) = before.placement.relationships
-            assert _outcome(expected) == _outcome(placed), f"foreseen was {expected}, and done {placed}"
+            for expected, done in zip(before.placement.relationships, placed, strict=True):
+                assert _outcome(expected) == _outcome(done), f"foreseen was {expected}, and done {done}"
         self._learn(answer.placement)
-        assert placed.verdict == relationship_pb2.VERDICT_ENTAILED, f"{request}: {placed.verdict_reason}"
-        said = self._said(who, what, placed.observation_id)
-        (stored,) = answer.placement.fragments
+        said = []
+        for one, done, stored in zip(what, placed, answer.placement.fragments, strict=True):
+            assert done.verdict == relationship_pb2.VERDICT_ENTAILED, f"{request}: {done.verdict_reason}"
+            said.append((self._said(who, one, done.observation_id), FragmentId(stored.fragment_id)))
         kept: list[FragmentId] = []
+        # A source that moves on takes its last texts with it, wherever they stand.
+        slots = {one.slot for one, _ in said}
+        alone = len(slots) == 1 and all(one.source_key is None for one in what)
         await self._follow(
-            lambda: kept.append(self.model.remember(said, FragmentId(stored.fragment_id))),
+            lambda: kept.extend(self.model.remember_all(said)),
             instant_of(answer.placement.recorded_at),
             revision=answer.revision,
-            # A source that moves on takes its last texts with it, wherever they stand.
-            place=said.slot if what.source_key is None else None,
+            place=next(iter(slots)) if alone else None,
         )
-        assert kept == [stored.fragment_id], f"the text is {stored}"
-        outcomes = [one for revision in self.model.revisions[-3:] for one in revision.changes.outcomes]
-        assert OUTCOME.to_domain(placed.outcome) == outcomes[-1].kind, f"{outcomes[-1]} is not {placed}"
+        assert kept == [fragment_id for _, fragment_id in said], f"the texts are {answer.placement.fragments}"
+        outcomes = {o.statement_id: o for revision in self.model.revisions for o in revision.changes.outcomes}
+        for done in placed:
+            own = outcomes[StatementId(done.observation_id)]
+            assert OUTCOME.to_domain(done.outcome) == own.kind, f"{own} is not {done}"
+
+    async def _register(self, source: RegisteredSource) -> None:
+        source = self._with_ids(source)
+        name = (source.source_group, source.source_key)
+        known = self.model.registry.get(name)
+        request = admin_service_pb2.RegisterSourceRequest(
+            idempotency_key=new_key(),
+            definition=source_message(source, active=True).definition,
+            expected_version=None if known is None else known.version,
+        )
+        answer = await self._admin.admin.RegisterSource(request)
+        registered = replace(source, version=answer.source.version)
+        at = await self._time_of(answer.revision)
+        by = profile(self._administrator)
+        await self._follow(lambda: self.model.register_source(by, registered), at, revision=answer.revision)
+
+    def _with_ids(self, source: RegisteredSource) -> RegisteredSource:
+        """A source whose speakers are named by their ids."""
+        if not isinstance(source.speakers, OnlyProfiles):
+            return source
+        return replace(source, speakers=OnlyProfiles(profiles=frozenset(map(self._profile, source.speakers.profiles))))
 
     async def _merge(self, who: str, item: ReviewItem, what: Utterance) -> None:
         client, request = self._clients[who], request_of(what)
@@ -298,7 +335,7 @@ class WireTwin:
         )
         answer = await self._admin.admin.EraseEvidence(request)
         self._last = None
-        by = profile(ProfileId("administrator"))
+        by = profile(self._administrator)
         at = instant_of(answer.erasure.erased_at)
         await self._follow(lambda: self.model.erase(by, fragment_id), at, revision=answer.revision)
 
@@ -392,6 +429,8 @@ class WireTwin:
         """The model must refuse what the system has refused, for the same reason."""
         self.refusals.append(refusal)
         own: Refusal | None = None
+        # What it does before it comes to that is taken back, and nobody else has names for it.
+        self.model.as_committed = lambda changes: changes
         try:
             command()
         except Refusal as raised:
@@ -402,25 +441,17 @@ class WireTwin:
     async def _read(self, place: Slot | None) -> ShownTeam:
         """The team once the reviewer has looked at whatever is due, of which nothing else than a place has changed."""
         clients = {self._ids[name]: client for name, client in self._clients.items()}
-        shown = await read_team(clients, self._subjects, place)
-        while any(at <= self._driven + _SOON for at in shown.due_at.values()):
-            await self._settled()
-            shown = await read_team(clients, self._subjects, place)
+        async with asyncio.timeout(WAIT_SECONDS):
+            shown = await read_team(clients, self._subjects, place, self._is_settled)
         self._shown = shown if place is None else with_place(self._shown, shown, place)
         return self._shown
 
-    async def _settled(self) -> None:
-        """Waits until the reviewer has looked at whatever is due."""
-        request = conflict_service_pb2.ListConflictsRequest(
-            entry_kinds=[conflict_service_pb2.CONFLICT_ENTRY_KIND_TEAM_CASE], page_size=200
-        )
-        async with asyncio.timeout(WAIT_SECONDS):
-            while True:
-                await asyncio.sleep(POLL_SECONDS)
-                answer = await self._admin.conflict.ListConflicts(request)
-                cases = [entry.team_case for entry in answer.entries]
-                if all(instant_of(case.next_review_at) > self._driven + _SOON for case in cases):
-                    return
+    async def _is_settled(self, due_at: Iterable[Instant]) -> bool:
+        """Whether the reviewer has looked at whatever is due; waits a moment if it has not."""
+        settled = all(at > self._driven + _SOON for at in due_at)
+        if not settled:
+            await asyncio.sleep(POLL_SECONDS)
+        return settled
 
     def _known(self) -> set[str]:
         return {*self.model.versions(), *self.model.cases(), *self.model.items()}
@@ -459,12 +490,14 @@ class WireTwin:
             if one.name in PROFILES:
                 self._ids[one.name] = one.profile_id
                 self._names[one.profile_id] = one.name
+            else:
+                self._administrator = ProfileId(one.profile_id)
 
     def _learn(self, placement: placement_pb2.Placement) -> None:
         for one in placement.entities:
             self._ids[one.entity.name] = one.entity.entity_id
             self._names[one.entity.entity_id] = one.entity.name
-        self._subjects[placement.entities[0].entity.entity_id] = None
+        self._subjects.update((one.entity.entity_id, None) for one in placement.entities if one.entity.name in SUBJECTS)
 
     def _profile(self, who: str) -> ProfileId:
         return ProfileId(self._ids[who])

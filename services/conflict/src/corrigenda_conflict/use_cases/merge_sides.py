@@ -187,6 +187,9 @@ def _sentence(request: messages.ResolveConflictRequest, question: _Question) -> 
                 authority=merge.authority,
                 source_group=merge.source_group,
                 occurred_at=merge.occurred_at if merge.HasField("occurred_at") else None,
+                occurred_at_offset_minutes=(
+                    merge.occurred_at_offset_minutes if merge.HasField("occurred_at_offset_minutes") else None
+                ),
             )
         ],
         proposal=submission_pb2.Proposal(entities=entities, relationships=[proposed]),

@@ -147,6 +147,7 @@ class Merge(_message.Message):
     VALUE_FIELD_NUMBER: _builtins.int
     POLARITY_FIELD_NUMBER: _builtins.int
     VALIDITY_FIELD_NUMBER: _builtins.int
+    OCCURRED_AT_OFFSET_MINUTES_FIELD_NUMBER: _builtins.int
     content: _builtins.str
     """The sentence, 1..65536 bytes of UTF-8; it names the subject, the predicate and the object, and is cited as a whole."""
     source_type: _evidence_pb2.SourceType.ValueType
@@ -159,6 +160,10 @@ class Merge(_message.Message):
     """UUID of a known entity, such as that of a side."""
     polarity: _relationship_pb2.Polarity.ValueType
     """Whether it is asserted or denied. Unspecified: asserted."""
+    occurred_at_offset_minutes: _builtins.int
+    """The offset from UTC that `occurred_at` was written with, in minutes to the east, -1439..1439; as in EvidenceItem.
+    Default: not stated.
+    """
     @_builtins.property
     def occurred_at(self) -> _timestamp_pb2.Timestamp:
         """When what the sentence tells was observed. Default: not stated."""
@@ -188,17 +193,22 @@ class Merge(_message.Message):
         value: _object_pb2.Value | None = ...,
         polarity: _relationship_pb2.Polarity.ValueType = ...,
         validity: _time_pb2.Interval | None = ...,
+        occurred_at_offset_minutes: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_occurred_at", b"_occurred_at", "entity", b"entity", "entity_id", b"entity_id", "object", b"object", "occurred_at", b"occurred_at", "validity", b"validity", "value", b"value"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_occurred_at", b"_occurred_at", "_occurred_at_offset_minutes", b"_occurred_at_offset_minutes", "entity", b"entity", "entity_id", b"entity_id", "object", b"object", "occurred_at", b"occurred_at", "occurred_at_offset_minutes", b"occurred_at_offset_minutes", "validity", b"validity", "value", b"value"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_occurred_at", b"_occurred_at", "authority", b"authority", "content", b"content", "entity", b"entity", "entity_id", b"entity_id", "object", b"object", "occurred_at", b"occurred_at", "polarity", b"polarity", "source_group", b"source_group", "source_type", b"source_type", "validity", b"validity", "value", b"value"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_occurred_at", b"_occurred_at", "_occurred_at_offset_minutes", b"_occurred_at_offset_minutes", "authority", b"authority", "content", b"content", "entity", b"entity", "entity_id", b"entity_id", "object", b"object", "occurred_at", b"occurred_at", "occurred_at_offset_minutes", b"occurred_at_offset_minutes", "polarity", b"polarity", "source_group", b"source_group", "source_type", b"source_type", "validity", b"validity", "value", b"value"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__occurred_at: _TypeAlias = _typing.Literal["occurred_at"]  # noqa: Y015
     _WhichOneofArgType__occurred_at: _TypeAlias = _typing.Literal["_occurred_at", b"_occurred_at"]  # noqa: Y015
+    _WhichOneofReturnType__occurred_at_offset_minutes: _TypeAlias = _typing.Literal["occurred_at_offset_minutes"]  # noqa: Y015
+    _WhichOneofArgType__occurred_at_offset_minutes: _TypeAlias = _typing.Literal["_occurred_at_offset_minutes", b"_occurred_at_offset_minutes"]  # noqa: Y015
     _WhichOneofReturnType_object: _TypeAlias = _typing.Literal["entity_id", "entity", "value"]  # noqa: Y015
     _WhichOneofArgType_object: _TypeAlias = _typing.Literal["object", b"object"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__occurred_at) -> _WhichOneofReturnType__occurred_at | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__occurred_at_offset_minutes) -> _WhichOneofReturnType__occurred_at_offset_minutes | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType_object) -> _WhichOneofReturnType_object | None: ...
 

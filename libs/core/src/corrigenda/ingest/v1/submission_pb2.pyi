@@ -41,6 +41,7 @@ class EvidenceItem(_message.Message):
     OCCURRED_AT_FIELD_NUMBER: _builtins.int
     LABELS_FIELD_NUMBER: _builtins.int
     CONFIDENCE_FIELD_NUMBER: _builtins.int
+    OCCURRED_AT_OFFSET_MINUTES_FIELD_NUMBER: _builtins.int
     content: _builtins.str
     """The text, 1..65536 bytes of UTF-8."""
     source_type: _evidence_pb2.SourceType.ValueType
@@ -67,6 +68,11 @@ class EvidenceItem(_message.Message):
     """
     confidence: _builtins.float
     """The author's confidence, 0..1; stored and shown, never counted. Default: not stated."""
+    occurred_at_offset_minutes: _builtins.int
+    """The offset from UTC that `occurred_at` was written with, in minutes to the east, -1439..1439; stored and shown
+    beside the instant, so that the local day is not lost. It needs `occurred_at`. Where that is written as RFC 3339
+    text, it is read from there. Default: not stated.
+    """
     @_builtins.property
     def supersedes_fragment_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """UUIDs of the caller's own fragments of the same source (the same key; where there is none, the same group) that
@@ -102,19 +108,24 @@ class EvidenceItem(_message.Message):
         occurred_at: _timestamp_pb2.Timestamp | None = ...,
         labels: _abc.Iterable[_builtins.str] | None = ...,
         confidence: _builtins.float | None = ...,
+        occurred_at_offset_minutes: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_confidence", b"_confidence", "_occurred_at", b"_occurred_at", "confidence", b"confidence", "occurred_at", b"occurred_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_confidence", b"_confidence", "_occurred_at", b"_occurred_at", "_occurred_at_offset_minutes", b"_occurred_at_offset_minutes", "confidence", b"confidence", "occurred_at", b"occurred_at", "occurred_at_offset_minutes", b"occurred_at_offset_minutes"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_confidence", b"_confidence", "_occurred_at", b"_occurred_at", "authority", b"authority", "confidence", b"confidence", "content", b"content", "derived_from_fragment_ids", b"derived_from_fragment_ids", "labels", b"labels", "occurred_at", b"occurred_at", "previous_source_revision", b"previous_source_revision", "source_group", b"source_group", "source_key", b"source_key", "source_revision", b"source_revision", "source_type", b"source_type", "supersedes_fragment_ids", b"supersedes_fragment_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_confidence", b"_confidence", "_occurred_at", b"_occurred_at", "_occurred_at_offset_minutes", b"_occurred_at_offset_minutes", "authority", b"authority", "confidence", b"confidence", "content", b"content", "derived_from_fragment_ids", b"derived_from_fragment_ids", "labels", b"labels", "occurred_at", b"occurred_at", "occurred_at_offset_minutes", b"occurred_at_offset_minutes", "previous_source_revision", b"previous_source_revision", "source_group", b"source_group", "source_key", b"source_key", "source_revision", b"source_revision", "source_type", b"source_type", "supersedes_fragment_ids", b"supersedes_fragment_ids"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__confidence: _TypeAlias = _typing.Literal["confidence"]  # noqa: Y015
     _WhichOneofArgType__confidence: _TypeAlias = _typing.Literal["_confidence", b"_confidence"]  # noqa: Y015
     _WhichOneofReturnType__occurred_at: _TypeAlias = _typing.Literal["occurred_at"]  # noqa: Y015
     _WhichOneofArgType__occurred_at: _TypeAlias = _typing.Literal["_occurred_at", b"_occurred_at"]  # noqa: Y015
+    _WhichOneofReturnType__occurred_at_offset_minutes: _TypeAlias = _typing.Literal["occurred_at_offset_minutes"]  # noqa: Y015
+    _WhichOneofArgType__occurred_at_offset_minutes: _TypeAlias = _typing.Literal["_occurred_at_offset_minutes", b"_occurred_at_offset_minutes"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__confidence) -> _WhichOneofReturnType__confidence | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__occurred_at) -> _WhichOneofReturnType__occurred_at | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__occurred_at_offset_minutes) -> _WhichOneofReturnType__occurred_at_offset_minutes | None: ...
 
 Global___EvidenceItem: _TypeAlias = EvidenceItem  # noqa: Y015
 

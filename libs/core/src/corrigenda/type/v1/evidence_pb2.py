@@ -26,7 +26,7 @@ from corrigenda.type.v1 import actor_pb2 as corrigenda_dot_type_dot_v1_dot_actor
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!corrigenda/type/v1/evidence.proto\x12\x12\x63orrigenda.type.v1\x1a\x1e\x63orrigenda/type/v1/actor.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe9\x06\n\x08\x45vidence\x12\x1f\n\x0b\x66ragment_id\x18\x01 \x01(\tR\nfragmentId\x12\x18\n\x07\x63ontent\x18\x02 \x01(\tR\x07\x63ontent\x12%\n\x0e\x63ontent_sha256\x18\x03 \x01(\tR\rcontentSha256\x12:\n\x06\x61uthor\x18\x04 \x01(\x0b\x32\".corrigenda.type.v1.ProfileSummaryR\x06\x61uthor\x12?\n\x0bsource_type\x18\x05 \x01(\x0e\x32\x1e.corrigenda.type.v1.SourceTypeR\nsourceType\x12;\n\tauthority\x18\x06 \x01(\x0e\x32\x1d.corrigenda.type.v1.AuthorityR\tauthority\x12!\n\x0csource_group\x18\x07 \x01(\tR\x0bsourceGroup\x12\x1d\n\nsource_key\x18\x08 \x01(\tR\tsourceKey\x12\'\n\x0fsource_revision\x18\t \x01(\tR\x0esourceRevision\x12@\n\x0boccurred_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\noccurredAt\x88\x01\x01\x12\x16\n\x06labels\x18\x0b \x03(\tR\x06labels\x12#\n\nconfidence\x18\x0c \x01(\x01H\x01R\nconfidence\x88\x01\x01\x12\x42\n\x0cscan_verdict\x18\r \x01(\x0e\x32\x1f.corrigenda.type.v1.ScanVerdictR\x0bscanVerdict\x12;\n\x0brecorded_at\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nrecordedAt\x12\x1a\n\x08revision\x18\x0f \x01(\x03R\x08revision\x12\x16\n\x06\x65rased\x18\x10 \x01(\x08R\x06\x65rased\x12\x46\n\x08metadata\x18\x11 \x03(\x0b\x32*.corrigenda.type.v1.Evidence.MetadataEntryR\x08metadata\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\x42\x0e\n\x0c_occurred_atB\r\n\x0b_confidence*\xb5\x01\n\nSourceType\x12\x1b\n\x17SOURCE_TYPE_UNSPECIFIED\x10\x00\x12\x1c\n\x18SOURCE_TYPE_CONVERSATION\x10\x01\x12\x18\n\x14SOURCE_TYPE_DOCUMENT\x10\x02\x12\x1b\n\x17SOURCE_TYPE_OBSERVATION\x10\x03\x12\x16\n\x12SOURCE_TYPE_MANUAL\x10\x04\x12\x1d\n\x19SOURCE_TYPE_SYSTEM_RECORD\x10\x05*\xa2\x01\n\tAuthority\x12\x19\n\x15\x41UTHORITY_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x41UTHORITY_AUTHORITATIVE\x10\x01\x12\x15\n\x11\x41UTHORITY_PRIMARY\x10\x02\x12\x17\n\x13\x41UTHORITY_SECONDARY\x10\x03\x12\x16\n\x12\x41UTHORITY_INFERRED\x10\x04\x12\x15\n\x11\x41UTHORITY_UNKNOWN\x10\x05*z\n\x0bScanVerdict\x12\x1c\n\x18SCAN_VERDICT_UNSPECIFIED\x10\x00\x12\x15\n\x11SCAN_VERDICT_PASS\x10\x01\x12\x18\n\x14SCAN_VERDICT_GUARDED\x10\x02\x12\x1c\n\x18SCAN_VERDICT_QUARANTINED\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!corrigenda/type/v1/evidence.proto\x12\x12\x63orrigenda.type.v1\x1a\x1e\x63orrigenda/type/v1/actor.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xca\x07\n\x08\x45vidence\x12\x1f\n\x0b\x66ragment_id\x18\x01 \x01(\tR\nfragmentId\x12\x18\n\x07\x63ontent\x18\x02 \x01(\tR\x07\x63ontent\x12%\n\x0e\x63ontent_sha256\x18\x03 \x01(\tR\rcontentSha256\x12:\n\x06\x61uthor\x18\x04 \x01(\x0b\x32\".corrigenda.type.v1.ProfileSummaryR\x06\x61uthor\x12?\n\x0bsource_type\x18\x05 \x01(\x0e\x32\x1e.corrigenda.type.v1.SourceTypeR\nsourceType\x12;\n\tauthority\x18\x06 \x01(\x0e\x32\x1d.corrigenda.type.v1.AuthorityR\tauthority\x12!\n\x0csource_group\x18\x07 \x01(\tR\x0bsourceGroup\x12\x1d\n\nsource_key\x18\x08 \x01(\tR\tsourceKey\x12\'\n\x0fsource_revision\x18\t \x01(\tR\x0esourceRevision\x12@\n\x0boccurred_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00R\noccurredAt\x88\x01\x01\x12\x16\n\x06labels\x18\x0b \x03(\tR\x06labels\x12#\n\nconfidence\x18\x0c \x01(\x01H\x01R\nconfidence\x88\x01\x01\x12\x42\n\x0cscan_verdict\x18\r \x01(\x0e\x32\x1f.corrigenda.type.v1.ScanVerdictR\x0bscanVerdict\x12;\n\x0brecorded_at\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nrecordedAt\x12\x1a\n\x08revision\x18\x0f \x01(\x03R\x08revision\x12\x16\n\x06\x65rased\x18\x10 \x01(\x08R\x06\x65rased\x12\x46\n\x08metadata\x18\x11 \x03(\x0b\x32*.corrigenda.type.v1.Evidence.MetadataEntryR\x08metadata\x12@\n\x1aoccurred_at_offset_minutes\x18\x12 \x01(\x11H\x02R\x17occurredAtOffsetMinutes\x88\x01\x01\x1a;\n\rMetadataEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\x42\x0e\n\x0c_occurred_atB\r\n\x0b_confidenceB\x1d\n\x1b_occurred_at_offset_minutes*\xb5\x01\n\nSourceType\x12\x1b\n\x17SOURCE_TYPE_UNSPECIFIED\x10\x00\x12\x1c\n\x18SOURCE_TYPE_CONVERSATION\x10\x01\x12\x18\n\x14SOURCE_TYPE_DOCUMENT\x10\x02\x12\x1b\n\x17SOURCE_TYPE_OBSERVATION\x10\x03\x12\x16\n\x12SOURCE_TYPE_MANUAL\x10\x04\x12\x1d\n\x19SOURCE_TYPE_SYSTEM_RECORD\x10\x05*\xa2\x01\n\tAuthority\x12\x19\n\x15\x41UTHORITY_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x41UTHORITY_AUTHORITATIVE\x10\x01\x12\x15\n\x11\x41UTHORITY_PRIMARY\x10\x02\x12\x17\n\x13\x41UTHORITY_SECONDARY\x10\x03\x12\x16\n\x12\x41UTHORITY_INFERRED\x10\x04\x12\x15\n\x11\x41UTHORITY_UNKNOWN\x10\x05*z\n\x0bScanVerdict\x12\x1c\n\x18SCAN_VERDICT_UNSPECIFIED\x10\x00\x12\x15\n\x11SCAN_VERDICT_PASS\x10\x01\x12\x18\n\x14SCAN_VERDICT_GUARDED\x10\x02\x12\x1c\n\x18SCAN_VERDICT_QUARANTINED\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,14 +35,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_EVIDENCE_METADATAENTRY']._loaded_options = None
   _globals['_EVIDENCE_METADATAENTRY']._serialized_options = b'8\001'
-  _globals['_SOURCETYPE']._serialized_start=999
-  _globals['_SOURCETYPE']._serialized_end=1180
-  _globals['_AUTHORITY']._serialized_start=1183
-  _globals['_AUTHORITY']._serialized_end=1345
-  _globals['_SCANVERDICT']._serialized_start=1347
-  _globals['_SCANVERDICT']._serialized_end=1469
+  _globals['_SOURCETYPE']._serialized_start=1096
+  _globals['_SOURCETYPE']._serialized_end=1277
+  _globals['_AUTHORITY']._serialized_start=1280
+  _globals['_AUTHORITY']._serialized_end=1442
+  _globals['_SCANVERDICT']._serialized_start=1444
+  _globals['_SCANVERDICT']._serialized_end=1566
   _globals['_EVIDENCE']._serialized_start=123
-  _globals['_EVIDENCE']._serialized_end=996
-  _globals['_EVIDENCE_METADATAENTRY']._serialized_start=906
-  _globals['_EVIDENCE_METADATAENTRY']._serialized_end=965
+  _globals['_EVIDENCE']._serialized_end=1093
+  _globals['_EVIDENCE_METADATAENTRY']._serialized_start=972
+  _globals['_EVIDENCE_METADATAENTRY']._serialized_end=1031
 # @@protoc_insertion_point(module_scope)

@@ -164,6 +164,7 @@ class Evidence(_message.Message):
     REVISION_FIELD_NUMBER: _builtins.int
     ERASED_FIELD_NUMBER: _builtins.int
     METADATA_FIELD_NUMBER: _builtins.int
+    OCCURRED_AT_OFFSET_MINUTES_FIELD_NUMBER: _builtins.int
     fragment_id: _builtins.str
     """UUID of the fragment."""
     content: _builtins.str
@@ -188,6 +189,8 @@ class Evidence(_message.Message):
     """The commit that recorded it."""
     erased: _builtins.bool
     """Whether the text was erased."""
+    occurred_at_offset_minutes: _builtins.int
+    """The offset from UTC that its author wrote `occurred_at` with, in minutes to the east. Absent: not stated."""
     @_builtins.property
     def author(self) -> _actor_pb2.ProfileSummary:
         """Who submitted it."""
@@ -228,18 +231,23 @@ class Evidence(_message.Message):
         revision: _builtins.int = ...,
         erased: _builtins.bool = ...,
         metadata: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        occurred_at_offset_minutes: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_confidence", b"_confidence", "_occurred_at", b"_occurred_at", "author", b"author", "confidence", b"confidence", "occurred_at", b"occurred_at", "recorded_at", b"recorded_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_confidence", b"_confidence", "_occurred_at", b"_occurred_at", "_occurred_at_offset_minutes", b"_occurred_at_offset_minutes", "author", b"author", "confidence", b"confidence", "occurred_at", b"occurred_at", "occurred_at_offset_minutes", b"occurred_at_offset_minutes", "recorded_at", b"recorded_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_confidence", b"_confidence", "_occurred_at", b"_occurred_at", "author", b"author", "authority", b"authority", "confidence", b"confidence", "content", b"content", "content_sha256", b"content_sha256", "erased", b"erased", "fragment_id", b"fragment_id", "labels", b"labels", "metadata", b"metadata", "occurred_at", b"occurred_at", "recorded_at", b"recorded_at", "revision", b"revision", "scan_verdict", b"scan_verdict", "source_group", b"source_group", "source_key", b"source_key", "source_revision", b"source_revision", "source_type", b"source_type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_confidence", b"_confidence", "_occurred_at", b"_occurred_at", "_occurred_at_offset_minutes", b"_occurred_at_offset_minutes", "author", b"author", "authority", b"authority", "confidence", b"confidence", "content", b"content", "content_sha256", b"content_sha256", "erased", b"erased", "fragment_id", b"fragment_id", "labels", b"labels", "metadata", b"metadata", "occurred_at", b"occurred_at", "occurred_at_offset_minutes", b"occurred_at_offset_minutes", "recorded_at", b"recorded_at", "revision", b"revision", "scan_verdict", b"scan_verdict", "source_group", b"source_group", "source_key", b"source_key", "source_revision", b"source_revision", "source_type", b"source_type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__confidence: _TypeAlias = _typing.Literal["confidence"]  # noqa: Y015
     _WhichOneofArgType__confidence: _TypeAlias = _typing.Literal["_confidence", b"_confidence"]  # noqa: Y015
     _WhichOneofReturnType__occurred_at: _TypeAlias = _typing.Literal["occurred_at"]  # noqa: Y015
     _WhichOneofArgType__occurred_at: _TypeAlias = _typing.Literal["_occurred_at", b"_occurred_at"]  # noqa: Y015
+    _WhichOneofReturnType__occurred_at_offset_minutes: _TypeAlias = _typing.Literal["occurred_at_offset_minutes"]  # noqa: Y015
+    _WhichOneofArgType__occurred_at_offset_minutes: _TypeAlias = _typing.Literal["_occurred_at_offset_minutes", b"_occurred_at_offset_minutes"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__confidence) -> _WhichOneofReturnType__confidence | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__occurred_at) -> _WhichOneofReturnType__occurred_at | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__occurred_at_offset_minutes) -> _WhichOneofReturnType__occurred_at_offset_minutes | None: ...
 
 Global___Evidence: _TypeAlias = Evidence  # noqa: Y015

@@ -24,7 +24,8 @@ WHERE p.team_id = %(team_id)s AND p.profile_id = ANY(%(profile_ids)s::uuid[]);
 -- lock: none
 SELECT f.fragment_id, f.author_id, a.name AS author_name,
        CASE WHEN f.erasure_id IS NULL THEN f.content ELSE '' END AS content, f.content_sha256, f.source_type,
-       f.claimed_authority, f.source_group, f.source_key, f.source_revision, f.occurred_at, f.labels, f.metadata,
+       f.claimed_authority, f.source_group, f.source_key, f.source_revision, f.occurred_at,
+       f.occurred_at_offset_minutes, f.labels, f.metadata,
        f.confidence, f.scan_verdict, f.revision, f.recorded_at, f.erasure_id IS NOT NULL AS erased
 FROM evidence_fragments AS f
 JOIN profiles AS a ON a.team_id = %(team_id)s AND a.profile_id = f.author_id
