@@ -25,6 +25,7 @@ class Outcome:
         seconds: how long calls went out.
         offered: how many.
         answered: the times to the answers, in seconds.
+        answered_meanwhile: how many answers came while calls still went out.
         refused: how many were refused for their number (OVERLOADED or RATE_LIMITED).
         unadvised: how many of those were not told when to come back.
         late: how many were given up at their deadline, or by the server after it had begun to work for them.
@@ -34,6 +35,7 @@ class Outcome:
     seconds: float
     offered: int = 0
     answered: list[float] = field(default_factory=list)
+    answered_meanwhile: int = 0
     refused: int = 0
     unadvised: int = 0
     late: int = 0
@@ -41,8 +43,8 @@ class Outcome:
 
     @property
     def answered_per_second(self) -> float:
-        """The goodput."""
-        return len(self.answered) / self.seconds
+        """The goodput, without what was answered once nobody asked any more."""
+        return self.answered_meanwhile / self.seconds
 
     def percentile_seconds(self, share: float) -> float:
         """A percentile of the times to the answers."""
@@ -62,18 +64,18 @@ class Outcome:
         }
 
 
-async def closed_loop(call: Call, *, callers: int, seconds: float) -> Outcome:
-    """Callers who each wait for an answer before the next call: what the server can do."""
+async def closed_loop(call: Call, *, callers: int, seconds: float, first: int = 0) -> Outcome:
+    """Callers who each wait for an answer before the next call, numbered from ``first``: what the server can do."""
     outcome = Outcome(seconds=seconds)
     until = time.monotonic() + seconds
 
     async def calls(first: int) -> None:
         number = first
         while time.monotonic() < until:
-            await _counted(call, number, outcome)
+            await _counted(call, number, outcome, until)
             number += callers
 
-    await asyncio.gather(*(calls(first) for first in range(callers)))
+    await asyncio.gather(*(calls(first + caller) for caller in range(callers)))
     return outcome
 
 
@@ -91,14 +93,14 @@ async def open_loop(call: Call, *, per_second: float, seconds: float, first: int
     running: set[asyncio.Task[None]] = set()
     for number in range(int(per_second * seconds)):
         await asyncio.sleep(max(0.0, began + number / per_second - time.monotonic()))
-        task = asyncio.create_task(_counted(call, first + number, outcome))
+        task = asyncio.create_task(_counted(call, first + number, outcome, began + seconds))
         running.add(task)
         task.add_done_callback(running.discard)
     await asyncio.gather(*running)
     return outcome
 
 
-async def _counted(call: Call, number: int, outcome: Outcome) -> None:
+async def _counted(call: Call, number: int, outcome: Outcome, until: float) -> None:
     outcome.offered += 1
     began = time.monotonic()
     try:
@@ -114,4 +116,6 @@ async def _counted(call: Call, number: int, outcome: Outcome) -> None:
         else:
             outcome.failed[error.code().name] = outcome.failed.get(error.code().name, 0) + 1
     else:
-        outcome.answered.append(time.monotonic() - began)
+        ended = time.monotonic()
+        outcome.answered.append(ended - began)
+        outcome.answered_meanwhile += ended <= until

@@ -127,9 +127,11 @@ SELECT 1 / count(*) FROM finished;
 -- index: case_lease_pkey
 -- lock: the lease's row
 UPDATE case_lease AS l
-SET lease_expires_at = CASE WHEN %(rest_seconds)s::double precision > 0
-                            THEN statement_timestamp() + make_interval(secs => %(rest_seconds)s)
-                            ELSE '-infinity' END,
+-- The time of the statement stands outside of the CASE: a cluster's planner takes it in none.
+SET lease_expires_at = least(
+        statement_timestamp() + make_interval(secs => %(rest_seconds)s),
+        CASE WHEN %(rest_seconds)s::double precision > 0 THEN timestamptz 'infinity' ELSE timestamptz '-infinity' END
+    ),
     next_review_at = %(next_review_at)s
 WHERE l.team_id = %(team_id)s AND l.conflict_id = %(conflict_id)s AND l.claim_token = %(claim_token)s;
 
