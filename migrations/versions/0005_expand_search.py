@@ -35,8 +35,8 @@ def downgrade() -> None:
     drop_functions_of(
         op,
         "corrigenda_search",
-        "search_text(text[], timestamptz, timestamptz, integer)",
-        "search_near(halfvec, text, timestamptz, timestamptz, integer)",
+        "search_text(text[], timestamptz, timestamptz, integer, boolean)",
+        "search_near(halfvec, text, timestamptz, timestamptz, integer, boolean)",
         "search_names(text, uuid, timestamptz)",
     )
     drop_functions_of(

@@ -15,6 +15,7 @@ from corrigenda_core.persistence.transaction import Transaction, TransactionRunn
 from corrigenda_core.persistence.work_transaction import WorkRunner
 from corrigenda_core.testing.postgres import Team, ThrowawayDatabase, add_team
 from corrigenda_core.testing.revisions import write_evidence
+from psycopg.pq import TransactionStatus
 
 pytestmark = pytest.mark.database
 
@@ -53,6 +54,23 @@ async def test_a_read_sees_one_snapshot(ingest: Database, recall: Database, team
 
     assert await reader.run(team.team_id, read, prefetch=[fragments(team)]) == [0, 0, 0, 0]
     assert await reader.run(team.team_id, read, prefetch=[fragments(team)]) == [1, 1, 1, 1]
+
+
+async def test_a_snapshot_ends_with_its_last_queries(recall: Database, team: Team) -> None:
+    """Nothing is asked of it then: the next round trip would have neither a snapshot nor a team."""
+
+    async def read(view: ReadTransaction) -> int:
+        ((row,),) = await view.fetch_last(fragments(team))
+        with pytest.raises(RuntimeError):
+            await view.fetch(fragments(team))
+        with pytest.raises(RuntimeError):
+            await view.fetch_last(fragments(team))
+        count: int = row["n"]
+        return count
+
+    assert await ReadRunner(recall).run(team.team_id, read) == 0
+    async with recall.connection() as connection:
+        assert connection.info.transaction_status is TransactionStatus.IDLE
 
 
 async def test_a_read_cannot_write(recall: Database, ingest: Database, team: Team) -> None:

@@ -15,10 +15,12 @@ from corrigenda_core.domain.evidence import SupportDecisionKind
 from corrigenda_core.domain.ids import ConflictId, EntityId, PositionId, PredicateKey, ProfileId, RelationshipId
 from corrigenda_core.domain.objects import EntityObject, Slot
 from corrigenda_core.domain.relationships import Relationship, Status
+from corrigenda_core.domain.results import EdgeOutline
 from corrigenda_core.domain.time import ClosedToNothing, Interval, Moment, TimeBasis
 from corrigenda_core.domain.views import Version, View
 from corrigenda_core.persistence.named_sql import load_sql
-from corrigenda_core.policy.visibility import decide_picture
+from corrigenda_core.persistence.recall_store import outlines_of
+from corrigenda_core.policy.visibility import decide_picture, decide_version_in_view
 from corrigenda_core.testing.postgres import PostgresCluster
 from corrigenda_core.testing.sample_team import SampleTeam, new_id, set_team
 from corrigenda_core.testing.sample_transactions import rolled_back, sample_transaction
@@ -255,11 +257,17 @@ class History:
         ).fetchall()
         return {str(relationship_id) for (relationship_id,) in rows}
 
-    def is_found_by_words(self, view: View, recorded_by: datetime) -> bool:
+    def outlined(self, view: View, recorded_by: datetime) -> dict[str, EdgeOutline]:
+        """The rows that the search says make the fragment eligible, as it outlines them."""
         rows = self.sample.connection.execute(
-            "SELECT fragment_id FROM search_text(%s, %s, %s, 10)", [["main"], view.valid_at, recorded_by]
+            "SELECT outlines FROM search_text(%s, %s, %s, 10)", [["main"], view.valid_at, recorded_by]
         ).fetchall()
-        return bool(rows)
+        return {edge.relationship_id: edge for (text,) in rows for edge in outlines_of(text)}
+
+    def outlines(self, view: View) -> dict[str, tuple[Status, int]]:
+        """The same by the policy: the status of each row and how many ends of it are entities."""
+        rows = {str(self.row_id(side)): decide_version_in_view(self.rows[side], view) for side in SIDES}
+        return {row_id: (row.status, 2) for row_id in self.expected(view) if (row := rows[row_id]) is not None}
 
 
 SIDE = st.sampled_from(SIDES)
@@ -304,7 +312,10 @@ def test_eligibility_is_what_the_policy_says(written: SampleTeam, steps: list[tu
                 expected = history.expected(view)
                 for recorded_by in (moment.at, moment.at - JUST_BEFORE):
                     assert history.found(view, recorded_by) == expected, view
-                assert history.is_found_by_words(view, moment.at) == bool(expected), view
+                outlined = history.outlined(view, moment.at)
+                assert {row: (one.status, len(one.entity_ids)) for row, one in outlined.items()} == history.outlines(
+                    view
+                )
 
 
 def test_eligibility_is_part_of_the_query_that_asks(written: SampleTeam) -> None:
@@ -314,8 +325,9 @@ def test_eligibility_is_part_of_the_query_that_asks(written: SampleTeam) -> None
         sample.connection.execute("SET LOCAL ROLE corrigenda_recall")
         sample.connection.execute("SET LOCAL enable_seqscan = off")
         lines = sample.connection.execute(
-            "EXPLAIN SELECT d.fragment_id FROM search_documents AS d WHERE d.team_id = %(team)s AND EXISTS ("
-            "SELECT 1 FROM edges_of_fragment(%(team)s, d.fragment_id, now(), now()) OFFSET 0)",
+            "EXPLAIN SELECT d.fragment_id, (SELECT string_agg(e.outline, ',')"
+            " FROM edges_of_fragment(%(team)s, d.fragment_id, now(), now()) AS e)"
+            " FROM search_documents AS d WHERE d.team_id = %(team)s",
             {"team": sample.team_id},
         ).fetchall()
     plan = "\n".join(str(line) for (line,) in lines)

@@ -234,13 +234,14 @@ SELECT_COLUMNS = {
         "conflict_id effective_at preferred_position_id recorded_from revision status team_id"
     ),
     ("corrigenda_search", "relationships_history"): (
-        "recorded_from relationship_id status team_id valid_from valid_from_basis valid_to version"
+        "object_entity_id owner_id polarity recorded_from relationship_id status subject_id team_id tier valid_from "
+        "valid_from_basis valid_to version"
     ),
     (
         "corrigenda_search",
         "search_documents",
     ): "embedding embedding_space fragment_id lexemes recorded_from recorded_to team_id",
-    ("corrigenda_search", "support_decisions"): "kind recorded_at revision support_id team_id",
+    ("corrigenda_search", "support_decisions"): "authority kind recorded_at revision support_id team_id",
     ("corrigenda_search", "supports"): "fragment_id recorded_at statement_id support_id team_id",
 }
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+import psycopg
 import pytest
 from corrigenda_core.persistence.named_sql import load_sql
 from corrigenda_core.testing.effort import examples
@@ -29,6 +30,10 @@ BRANCHES = ("lexical", "vector", "entity")
 MAKE_LARGE = """
 CREATE OR REPLACE FUNCTION is_large_team(p_team_id uuid, p_known_at timestamptz) RETURNS boolean
 LANGUAGE sql STABLE AS 'SELECT true'
+"""
+REFUSE_TO_COUNT = """
+CREATE OR REPLACE FUNCTION is_large_team(p_team_id uuid, p_known_at timestamptz) RETURNS boolean
+LANGUAGE plpgsql STABLE AS 'BEGIN RAISE EXCEPTION $x$not counted$x$; END'
 """
 
 # Rows of a draft each: a fragment with its document, and, if it has a subject, what makes it eligible.
@@ -137,14 +142,22 @@ class Drafts:
         return ids(connection, b"SELECT fragment FROM drafts ORDER BY n")
 
 
-def find(sample: SampleTeam, branch: str, *, limit: int, words: str = "main", known_at: datetime = FAR) -> list[UUID]:
+def find(
+    sample: SampleTeam,
+    branch: str,
+    *,
+    limit: int,
+    words: str = "main",
+    known_at: datetime = FAR,
+    is_large: bool | None = None,
+) -> list[UUID]:
     """What a branch hands over to the recall role."""
     asked: dict[str, object] = {"valid_at": FAR, "known_at": known_at, "hits": limit}
     match branch:
         case "lexical":
-            asked |= {"terms": words.split()}
+            asked |= {"terms": words.split(), "is_large": is_large}
         case "vector":
-            asked |= {"embedding": f"[1{',0' * 383}]", "space": SPACE}
+            asked |= {"embedding": f"[1{',0' * 383}]", "space": SPACE, "is_large": is_large}
         case _:
             asked |= {"team_id": sample.team_id, "names": ["production"], "reader_id": sample.owner_a}
     statement = load_sql("recall.sql")[f"search_{branch}"]
@@ -172,6 +185,22 @@ def test_p3_hundreds_of_stale_rows_starve_no_branch(sample: SampleTeam, branch: 
     also = [sample.fragment_id] if branch == "entity" else []
     assert find(sample, branch, words="main branch release", limit=40) == [current, *also]
     assert find(sample, branch, limit=40, known_at=sample.recorded_at - timedelta(days=1)) == []
+
+
+@pytest.mark.rule("R9.1")
+@pytest.mark.parametrize("branch", ["lexical", "vector"])
+def test_whoever_knows_that_a_team_is_large_need_not_have_it_counted(sample: SampleTeam, branch: str) -> None:
+    """What is found is the same; counting is refused here."""
+    drafts = Drafts(sample)
+    for number in range(60):
+        drafts.add("main", vector=(1.0, number / 100))
+    drafts.write()
+    sample.connection.execute(MAKE_LARGE)
+    found = find(sample, branch, limit=40)
+    sample.connection.execute(REFUSE_TO_COUNT)
+    assert find(sample, branch, limit=40, is_large=True) == found
+    with pytest.raises(psycopg.errors.RaiseException):
+        find(sample, branch, limit=40)
 
 
 @pytest.mark.rule("R9.1", "R11.2")
@@ -203,10 +232,11 @@ def test_the_vector_index_is_used_by_the_role_that_searches(sample: SampleTeam) 
         sample.connection.execute("SET LOCAL enable_seqscan = off")
         sample.connection.execute("SET LOCAL enable_sort = off")
         lines = sample.connection.execute(
-            "EXPLAIN SELECT d.fragment_id FROM search_documents AS d WHERE d.team_id = %(team)s"
-            " AND d.embedding_space = 'x' AND EXISTS ("
-            "SELECT 1 FROM edges_of_fragment(%(team)s, d.fragment_id, now(), now()) OFFSET 0)"
-            f" ORDER BY d.embedding <#> '[1{',0' * 383}]'::halfvec LIMIT 40",
+            "EXPLAIN SELECT asked.fragment_id FROM (SELECT d.fragment_id, (SELECT string_agg(e.outline, ',')"
+            " FROM edges_of_fragment(%(team)s, d.fragment_id, now(), now()) AS e) AS outlines"
+            " FROM search_documents AS d WHERE d.team_id = %(team)s AND d.embedding_space = 'x'"
+            f" ORDER BY d.embedding <#> '[1{',0' * 383}]'::halfvec OFFSET 0) AS asked"
+            " WHERE asked.outlines IS NOT NULL LIMIT 40",
             {"team": sample.team_id},
         ).fetchall()
     assert "search_documents_embedding_idx" in "\n".join(str(line) for (line,) in lines)

@@ -23,6 +23,7 @@ AT = datetime(2026, 6, 1, tzinfo=UTC)
 TEAM = TeamId("01900000-0000-7000-8000-000000000001")
 FRAGMENT = "01900000-0000-7000-8000-000000000002"
 SPACE = HashingEmbedder().space
+HIT = {"fragment_id": FRAGMENT, "outlines": "row owner subject object active fact + primary"}
 
 
 class Snapshot:
@@ -36,6 +37,9 @@ class Snapshot:
 
     async def fetch_all(self, *queries: Query) -> list[list[dict[str, Any]]]:
         return [self._rows.get(query.name, []) for query in queries]
+
+    async def fetch_last(self, *queries: Query) -> list[list[dict[str, Any]]]:
+        return await self.fetch_all(*queries)
 
 
 class Snapshots:
@@ -55,9 +59,9 @@ class Snapshots:
     ("changed", "degraded"),
     [
         ({}, ()),
-        ({"search_vector": [{"fragment_id": FRAGMENT, "approximate": False}]}, ()),
+        ({"search_vector": [{**HIT, "approximate": False}]}, ()),
         (
-            {"search_vector": [{"fragment_id": FRAGMENT, "approximate": True}]},
+            {"search_vector": [{**HIT, "approximate": True}]},
             (Degradation.APPROXIMATE_VECTORS,),
         ),
         ({"first_waiting_revision": [{"revision": 5}]}, (Degradation.SEARCH_BEHIND,)),

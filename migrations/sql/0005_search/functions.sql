@@ -27,12 +27,16 @@ FOR EACH ROW EXECUTE FUNCTION keep_document_forward();
 CREATE FUNCTION edges_of_fragment(
     p_team_id uuid, p_fragment_id uuid, p_valid_at timestamptz, p_known_at timestamptz
 )
-RETURNS TABLE (support_id uuid, relationship_id uuid)
+RETURNS TABLE (support_id uuid, relationship_id uuid, outline text)
 LANGUAGE sql STABLE AS $$
     -- No search path of its own and nothing but one SELECT: the planner writes it into the query that asks. The version
     -- that a view knows is the last one that began by then, since versions leave no gap; asked for in this way it comes
     -- from the primary key whatever the statistics say.
-    SELECT s.support_id, h.relationship_id
+    SELECT s.support_id, h.relationship_id,
+        concat(
+            h.relationship_id, ' ', h.owner_id, ' ', h.subject_id, ' ', h.object_entity_id, ' ',
+            h.status, ' ', h.tier, ' ', h.polarity, ' ', decided.authority
+        )
     FROM public.supports AS s
     CROSS JOIN LATERAL (
         SELECT c.relationship_id
@@ -42,7 +46,8 @@ LANGUAGE sql STABLE AS $$
         LIMIT 1
     ) AS carried
     CROSS JOIN LATERAL (
-        SELECT v.relationship_id, v.status, v.valid_from, v.valid_to, v.valid_from_basis
+        SELECT v.relationship_id, v.owner_id, v.subject_id, v.object_entity_id, v.status, v.tier, v.polarity,
+            v.valid_from, v.valid_to, v.valid_from_basis
         FROM public.relationships_history AS v
         WHERE v.team_id = p_team_id
             AND v.relationship_id = carried.relationship_id
@@ -50,19 +55,20 @@ LANGUAGE sql STABLE AS $$
         ORDER BY v.version DESC
         LIMIT 1
     ) AS h
+    CROSS JOIN LATERAL (
+        SELECT x.kind, x.authority
+        FROM public.support_decisions AS x
+        WHERE x.team_id = p_team_id AND x.support_id = s.support_id AND x.recorded_at <= p_known_at
+        ORDER BY x.revision DESC
+        LIMIT 1
+    ) AS decided
     WHERE s.team_id = p_team_id
         AND s.fragment_id = p_fragment_id
         AND s.recorded_at <= p_known_at
         AND h.status IN ('active', 'competing', 'superseded')
         AND h.valid_from <= p_valid_at
         AND h.valid_to > p_valid_at
-        AND (
-            SELECT x.kind
-            FROM public.support_decisions AS x
-            WHERE x.team_id = p_team_id AND x.support_id = s.support_id AND x.recorded_at <= p_known_at
-            ORDER BY x.revision DESC
-            LIMIT 1
-        ) IN ('grant', 'reinstate')
+        AND decided.kind IN ('grant', 'reinstate')
         -- The winner of a case counts as starting at the cutoff, unless it has a start of its own.
         AND (
             h.valid_from_basis IN ('evidence_time', 'stated_time', 'observed_time')
@@ -102,7 +108,8 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 COMMENT ON FUNCTION edges_of_fragment(uuid, uuid, timestamptz, timestamptz) IS
-'What makes a fragment eligible in a view: its effective supports whose relationship is in force then.';
+'What makes a fragment eligible in a view: its effective supports whose relationship is in force then. The outline has
+what ranks a fragment, and whose names go with it.';
 
 CREATE FUNCTION is_large_team(p_team_id uuid, p_known_at timestamptz) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
@@ -142,8 +149,10 @@ $$;
 COMMENT ON FUNCTION at_least(text[], integer) IS
 'The query for documents with at least so many of the lexemes; null if there are not so many.';
 
-CREATE FUNCTION search_text(p_terms text[], p_valid_at timestamptz, p_known_at timestamptz, p_limit integer)
-RETURNS TABLE (fragment_id uuid, place bigint)
+CREATE FUNCTION search_text(
+    p_terms text[], p_valid_at timestamptz, p_known_at timestamptz, p_limit integer, p_is_large boolean DEFAULT NULL
+)
+RETURNS TABLE (fragment_id uuid, place bigint, outlines text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 DECLARE
     c_sample CONSTANT integer := 500;
@@ -160,12 +169,15 @@ DECLARE
     v_now tsquery;
     v_sample tsvector[];
     v_found uuid[];
+    v_outlines text[];
+    v_more uuid[];
+    v_more_outlines text[];
 BEGIN
     IF v_telling IS NULL THEN
         RETURN;
     END IF;
     -- In a large team the words that many documents have do not lead: they order what the telling words find.
-    IF is_large_team(v_team_id, p_known_at) THEN
+    IF coalesce(p_is_large, is_large_team(v_team_id, p_known_at)) THEN
         v_sample := ARRAY(
             SELECT d.lexemes
             FROM search_documents AS d
@@ -187,29 +199,39 @@ BEGIN
         -- The combinations of more would be too many.
         v_combined := v_frequent[1:5];
     END IF;
-    -- OFFSET 0 keeps the planner from taking the halves apart: rank first, then ask the best ones for eligibility until
-    -- enough have it. What is not in force never takes a place of what is. Lexemes have no positions: the rank says
-    -- how many of them a document has.
-    v_found := ARRAY(
-        SELECT ranked.fragment_id
+    -- OFFSET 0 keeps the planner from taking the halves apart: rank first, then ask the best ones for their edges until
+    -- enough have any. What is not in force never takes a place of what is. Lexemes have no positions: the rank says
+    -- how many of them a document has. Edges are asked for in the list of columns, since a join would have all
+    -- documents sorted before the first one is asked.
+    SELECT coalesce(array_agg(f.fragment_id), '{}'), coalesce(array_agg(f.outlines), '{}')
+    INTO v_found, v_outlines
+    FROM (
+        SELECT asked.fragment_id, asked.outlines
         FROM (
-            SELECT d.fragment_id, ts_rank(d.lexemes, v_telling) AS telling, ts_rank(d.lexemes, v_any) AS frequent,
-                d.recorded_from
-            FROM search_documents AS d
-            WHERE d.lexemes @@ v_telling
-                AND d.team_id = v_team_id
-                AND d.recorded_from <= p_known_at
-                AND d.recorded_to > p_known_at
-            ORDER BY telling DESC, frequent DESC, d.recorded_from DESC, d.fragment_id
+            SELECT ranked.fragment_id, (
+                SELECT string_agg(e.outline, ',')
+                FROM edges_of_fragment(v_team_id, ranked.fragment_id, p_valid_at, p_known_at) AS e
+            ) AS outlines
+            FROM (
+                SELECT d.fragment_id, ts_rank(d.lexemes, v_telling) AS telling, ts_rank(d.lexemes, v_any) AS frequent,
+                    d.recorded_from
+                FROM search_documents AS d
+                WHERE d.lexemes @@ v_telling
+                    AND d.team_id = v_team_id
+                    AND d.recorded_from <= p_known_at
+                    AND d.recorded_to > p_known_at
+                ORDER BY telling DESC, frequent DESC, d.recorded_from DESC, d.fragment_id
+                OFFSET 0
+            ) AS ranked
             OFFSET 0
-        ) AS ranked
-        WHERE EXISTS (
-            SELECT 1 FROM edges_of_fragment(v_team_id, ranked.fragment_id, p_valid_at, p_known_at) OFFSET 0
-        )
+        ) AS asked
+        WHERE asked.outlines IS NOT NULL
         LIMIT p_limit
-    );
+    ) AS f;
     IF cardinality(v_found) = p_limit OR v_any IS NULL THEN
-        RETURN QUERY SELECT f.fragment_id, f.place FROM unnest(v_found) WITH ORDINALITY AS f (fragment_id, place);
+        RETURN QUERY
+        SELECT f.fragment_id, f.place, f.outlines
+        FROM unnest(v_found, v_outlines) WITH ORDINALITY AS f (fragment_id, outlines, place);
         RETURN;
     END IF;
     -- Then those that have only frequent words, but more of them together than many documents have.
@@ -218,88 +240,123 @@ BEGIN
         EXIT WHEN (SELECT count(*) FROM unnest(v_sample) AS s WHERE s @@ v_before) <= c_frequent;
         v_size := v_size + 1;
     END LOOP;
-    v_found := v_found || ARRAY(
-        SELECT ranked.fragment_id
+    SELECT array_agg(f.fragment_id), array_agg(f.outlines)
+    INTO v_more, v_more_outlines
+    FROM (
+        SELECT asked.fragment_id, asked.outlines
         FROM (
-            SELECT d.fragment_id, ts_rank(d.lexemes, v_any) AS frequent, d.recorded_from
-            FROM search_documents AS d
-            WHERE d.lexemes @@ v_before
-                AND (d.lexemes @@ v_telling) IS NOT TRUE
-                AND d.team_id = v_team_id
-                AND d.recorded_from <= p_known_at
-                AND d.recorded_to > p_known_at
-            ORDER BY frequent DESC, d.recorded_from DESC, d.fragment_id
+            SELECT ranked.fragment_id, (
+                SELECT string_agg(e.outline, ',')
+                FROM edges_of_fragment(v_team_id, ranked.fragment_id, p_valid_at, p_known_at) AS e
+            ) AS outlines
+            FROM (
+                SELECT d.fragment_id, ts_rank(d.lexemes, v_any) AS frequent, d.recorded_from
+                FROM search_documents AS d
+                WHERE d.lexemes @@ v_before
+                    AND (d.lexemes @@ v_telling) IS NOT TRUE
+                    AND d.team_id = v_team_id
+                    AND d.recorded_from <= p_known_at
+                    AND d.recorded_to > p_known_at
+                ORDER BY frequent DESC, d.recorded_from DESC, d.fragment_id
+                OFFSET 0
+            ) AS ranked
             OFFSET 0
-        ) AS ranked
-        WHERE EXISTS (
-            SELECT 1 FROM edges_of_fragment(v_team_id, ranked.fragment_id, p_valid_at, p_known_at) OFFSET 0
-        )
+        ) AS asked
+        WHERE asked.outlines IS NOT NULL
         LIMIT p_limit - cardinality(v_found)
-    );
+    ) AS f;
+    v_found := v_found || v_more;
+    v_outlines := v_outlines || v_more_outlines;
     -- Of those that have as many together as many have, the latest: they are never far. Then those with one less.
     WHILE cardinality(v_found) < p_limit AND v_size >= 0 LOOP
         v_now := CASE v_size WHEN 0 THEN v_any ELSE at_least(v_combined, v_size) END;
-        v_found := v_found || ARRAY(
-            SELECT latest.fragment_id
+        SELECT array_agg(f.fragment_id), array_agg(f.outlines)
+        INTO v_more, v_more_outlines
+        FROM (
+            SELECT asked.fragment_id, asked.outlines
             FROM (
-                SELECT d.fragment_id, d.lexemes
-                FROM search_documents AS d
-                WHERE d.team_id = v_team_id AND d.recorded_from <= p_known_at AND d.recorded_to > p_known_at
-                ORDER BY d.recorded_from DESC, d.fragment_id
+                SELECT latest.fragment_id, (
+                    SELECT string_agg(e.outline, ',')
+                    FROM edges_of_fragment(v_team_id, latest.fragment_id, p_valid_at, p_known_at) AS e
+                ) AS outlines
+                FROM (
+                    SELECT d.fragment_id, d.lexemes
+                    FROM search_documents AS d
+                    WHERE d.team_id = v_team_id AND d.recorded_from <= p_known_at AND d.recorded_to > p_known_at
+                    ORDER BY d.recorded_from DESC, d.fragment_id
+                    OFFSET 0
+                ) AS latest
+                WHERE latest.lexemes @@ v_now
+                    AND (latest.lexemes @@ v_before) IS NOT TRUE
+                    AND (latest.lexemes @@ v_telling) IS NOT TRUE
                 OFFSET 0
-            ) AS latest
-            WHERE latest.lexemes @@ v_now
-                AND (latest.lexemes @@ v_before) IS NOT TRUE
-                AND (latest.lexemes @@ v_telling) IS NOT TRUE
-                AND EXISTS (
-                    SELECT 1 FROM edges_of_fragment(v_team_id, latest.fragment_id, p_valid_at, p_known_at) OFFSET 0
-                )
+            ) AS asked
+            WHERE asked.outlines IS NOT NULL
             LIMIT p_limit - cardinality(v_found)
-        );
+        ) AS f;
+        v_found := v_found || v_more;
+        v_outlines := v_outlines || v_more_outlines;
         v_before := v_now;
         v_size := v_size - 1;
     END LOOP;
-    RETURN QUERY SELECT f.fragment_id, f.place FROM unnest(v_found) WITH ORDINALITY AS f (fragment_id, place);
+    RETURN QUERY
+    SELECT f.fragment_id, f.place, f.outlines
+    FROM unnest(v_found, v_outlines) WITH ORDINALITY AS f (fragment_id, outlines, place);
 END
 $$;
 
-COMMENT ON FUNCTION search_text(text[], timestamptz, timestamptz, integer) IS
+COMMENT ON FUNCTION search_text(text[], timestamptz, timestamptz, integer, boolean) IS
 'Lexical branch of recall in the transaction''s team: eligible fragments for any of the terms, the best ones first.';
 
 CREATE FUNCTION search_near(
-    p_embedding halfvec, p_space text, p_valid_at timestamptz, p_known_at timestamptz, p_limit integer
+    p_embedding halfvec, p_space text, p_valid_at timestamptz, p_known_at timestamptz, p_limit integer,
+    p_is_large boolean DEFAULT NULL
 )
-RETURNS TABLE (fragment_id uuid, place bigint, approximate boolean)
+RETURNS TABLE (fragment_id uuid, place bigint, outlines text, approximate boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
 -- The index is asked for more until enough are eligible. It cannot be given a second order, so nothing is to be sorted.
 SET hnsw.iterative_scan = strict_order SET hnsw.ef_search = 80 SET enable_seqscan = off SET enable_sort = off AS $$
 DECLARE
     v_team_id uuid := nullif(current_setting('app.team_id', true), '')::uuid;
     v_found uuid[];
+    v_outlines text[];
 BEGIN
-    IF is_large_team(v_team_id, p_known_at) THEN
-        v_found := ARRAY(
-            SELECT d.fragment_id
-            FROM search_documents AS d
-            WHERE d.team_id = v_team_id
-                AND d.embedding_space = p_space
-                AND d.recorded_from <= p_known_at
-                AND d.recorded_to > p_known_at
-                AND EXISTS (
-                    SELECT 1 FROM edges_of_fragment(v_team_id, d.fragment_id, p_valid_at, p_known_at) OFFSET 0
-                )
-            ORDER BY d.embedding <#> p_embedding
+    IF coalesce(p_is_large, is_large_team(v_team_id, p_known_at)) THEN
+        SELECT array_agg(f.fragment_id), array_agg(f.outlines)
+        INTO v_found, v_outlines
+        FROM (
+            SELECT asked.fragment_id, asked.outlines
+            FROM (
+                SELECT d.fragment_id, (
+                    SELECT string_agg(e.outline, ',')
+                    FROM edges_of_fragment(v_team_id, d.fragment_id, p_valid_at, p_known_at) AS e
+                ) AS outlines
+                FROM search_documents AS d
+                WHERE d.team_id = v_team_id
+                    AND d.embedding_space = p_space
+                    AND d.recorded_from <= p_known_at
+                    AND d.recorded_to > p_known_at
+                ORDER BY d.embedding <#> p_embedding
+                OFFSET 0
+            ) AS asked
+            WHERE asked.outlines IS NOT NULL
             LIMIT p_limit
-        );
+        ) AS f;
         IF cardinality(v_found) = p_limit THEN
             RETURN QUERY
-            SELECT f.fragment_id, f.place, true FROM unnest(v_found) WITH ORDINALITY AS f (fragment_id, place);
+            SELECT f.fragment_id, f.place, f.outlines, true
+            FROM unnest(v_found, v_outlines) WITH ORDINALITY AS f (fragment_id, outlines, place);
             RETURN;
         END IF;
     END IF;
     -- A small team, or an index that gave up before it had found enough: every document is looked at.
-    v_found := ARRAY(
-        SELECT ranked.fragment_id
+    RETURN QUERY
+    SELECT asked.fragment_id, row_number() OVER (), asked.outlines, false
+    FROM (
+        SELECT ranked.fragment_id, (
+            SELECT string_agg(e.outline, ',')
+            FROM edges_of_fragment(v_team_id, ranked.fragment_id, p_valid_at, p_known_at) AS e
+        ) AS outlines
         FROM (
             SELECT d.fragment_id, (d.embedding <#> p_embedding) + 0 AS distance, d.recorded_from
             FROM search_documents AS d
@@ -311,16 +368,14 @@ BEGIN
             ORDER BY distance, d.recorded_from DESC, d.fragment_id
             OFFSET 0
         ) AS ranked
-        WHERE EXISTS (
-            SELECT 1 FROM edges_of_fragment(v_team_id, ranked.fragment_id, p_valid_at, p_known_at) OFFSET 0
-        )
-        LIMIT p_limit
-    );
-    RETURN QUERY SELECT f.fragment_id, f.place, false FROM unnest(v_found) WITH ORDINALITY AS f (fragment_id, place);
+        OFFSET 0
+    ) AS asked
+    WHERE asked.outlines IS NOT NULL
+    LIMIT p_limit;
 END
 $$;
 
-COMMENT ON FUNCTION search_near(halfvec, text, timestamptz, timestamptz, integer) IS
+COMMENT ON FUNCTION search_near(halfvec, text, timestamptz, timestamptz, integer, boolean) IS
 'Vector branch of recall in the transaction''s team: eligible fragments by the nearness of their embedding, in one space.';
 
 CREATE FUNCTION search_names(p_text text, p_reader_id uuid, p_known_at timestamptz)

@@ -28,9 +28,12 @@ CREATE POLICY search_matches ON entity_names FOR SELECT TO corrigenda_search USI
 GRANT SELECT (team_id, entity_id, normal_name, given_by, is_primary, is_confirmed, recorded_at)
 ON entity_names TO corrigenda_search;
 GRANT SELECT (team_id, support_id, statement_id, fragment_id, recorded_at) ON supports TO corrigenda_search;
-GRANT SELECT (team_id, support_id, kind, revision, recorded_at) ON support_decisions TO corrigenda_search;
+GRANT SELECT (team_id, support_id, kind, authority, revision, recorded_at) ON support_decisions TO corrigenda_search;
 GRANT SELECT (team_id, statement_id, relationship_id, revision, recorded_at) ON carriages TO corrigenda_search;
-GRANT SELECT (team_id, relationship_id, version, status, valid_from, valid_to, valid_from_basis, recorded_from)
+GRANT SELECT (
+    team_id, relationship_id, version, owner_id, subject_id, object_entity_id, polarity, status, tier, valid_from, valid_to,
+    valid_from_basis, recorded_from
+)
 ON relationships_history TO corrigenda_search;
 GRANT SELECT (team_id, conflict_id, position_id, relationship_id) ON case_members TO corrigenda_search;
 GRANT SELECT (team_id, conflict_id, position_id, relationship_id, version, present, recorded_from)
@@ -50,22 +53,22 @@ GRANT EXECUTE ON FUNCTION is_large_team(uuid, timestamptz) TO corrigenda_search;
 REVOKE EXECUTE ON FUNCTION at_least(text[], integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION at_least(text[], integer) TO corrigenda_search;
 REVOKE EXECUTE ON FUNCTION stale_teams(integer) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION search_text(text[], timestamptz, timestamptz, integer) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION search_text(text[], timestamptz, timestamptz, integer, boolean) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION search_names(text, uuid, timestamptz) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION search_near(halfvec, text, timestamptz, timestamptz, integer) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION search_near(halfvec, text, timestamptz, timestamptz, integer, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION stale_teams(integer) TO corrigenda_indexer;
 REVOKE EXECUTE ON FUNCTION teams_in_other_spaces(text, boolean, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION teams_in_other_spaces(text, boolean, integer) TO corrigenda_indexer;
 REVOKE EXECUTE ON FUNCTION sample_document(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sample_document(text) TO corrigenda_indexer, corrigenda_recall;
-GRANT EXECUTE ON FUNCTION search_text(text[], timestamptz, timestamptz, integer) TO corrigenda_recall;
+GRANT EXECUTE ON FUNCTION search_text(text[], timestamptz, timestamptz, integer, boolean) TO corrigenda_recall;
 GRANT EXECUTE ON FUNCTION search_names(text, uuid, timestamptz) TO corrigenda_recall;
-GRANT EXECUTE ON FUNCTION search_near(halfvec, text, timestamptz, timestamptz, integer) TO corrigenda_recall;
+GRANT EXECUTE ON FUNCTION search_near(halfvec, text, timestamptz, timestamptz, integer, boolean) TO corrigenda_recall;
 GRANT CREATE ON SCHEMA public TO corrigenda_definer, corrigenda_search;
 ALTER FUNCTION stale_teams(integer) OWNER TO corrigenda_definer;
 ALTER FUNCTION teams_in_other_spaces(text, boolean, integer) OWNER TO corrigenda_definer;
 ALTER FUNCTION sample_document(text) OWNER TO corrigenda_definer;
-ALTER FUNCTION search_text(text[], timestamptz, timestamptz, integer) OWNER TO corrigenda_search;
+ALTER FUNCTION search_text(text[], timestamptz, timestamptz, integer, boolean) OWNER TO corrigenda_search;
 ALTER FUNCTION search_names(text, uuid, timestamptz) OWNER TO corrigenda_search;
-ALTER FUNCTION search_near(halfvec, text, timestamptz, timestamptz, integer) OWNER TO corrigenda_search;
+ALTER FUNCTION search_near(halfvec, text, timestamptz, timestamptz, integer, boolean) OWNER TO corrigenda_search;
 REVOKE CREATE ON SCHEMA public FROM corrigenda_definer, corrigenda_search;

@@ -10,7 +10,7 @@ from corrigenda_core.domain.entities import EntityName
 from corrigenda_core.domain.evidence import Authority
 from corrigenda_core.domain.ids import EntityId, FragmentId, ProfileId, RelationshipId
 from corrigenda_core.domain.relationships import Relationship
-from corrigenda_core.domain.results import Degradation, Mark
+from corrigenda_core.domain.results import Degradation, EdgeOutline, Mark
 from corrigenda_core.domain.time import TextSpan
 from corrigenda_core.persistence.recall_store import CaseEvidence
 from corrigenda_core.persistence.shown_store import ShownFragment
@@ -32,11 +32,21 @@ class Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What the branches found: the ranking of all, the paths of each, the best first, and what surrounds them."""
+    """What the branches found.
+
+    Attributes:
+        ranking: of all hits.
+        outlines: the edges that make each of them eligible.
+        around: what the view knows around their rows.
+        cases: all cases of the view around them.
+        in_force: members of those cases that are in force.
+        members: the rows of all members.
+    """
 
     ranking: tuple[Ranked, ...]
-    paths: Mapping[FragmentId, tuple[Path, ...]]
+    outlines: Mapping[FragmentId, tuple[EdgeOutline, ...]]
     around: Surroundings
+    cases: tuple[ConflictCase, ...]
     in_force: frozenset[RelationshipId]
     members: Mapping[RelationshipId, Relationship]
 

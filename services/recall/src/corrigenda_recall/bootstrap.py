@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from corrigenda.recall.v1 import recall_service_pb2, recall_service_pb2_grpc
 from corrigenda_core.persistence.space_store import SpaceStore
+from corrigenda_core.persistence.team_clock import PLANNED_ONCE
 from corrigenda_core.ports.providers import Embedder, ProviderFailed
 from corrigenda_core.providers.embedder_counted import CountedEmbedder
 from corrigenda_core.providers.metrics import ProviderMetrics
@@ -90,7 +91,7 @@ def bindings(foundation: Foundation, settings: RecallSettings, models: Embedders
 
 async def run_service(settings: RecallSettings) -> None:
     """Serves until the process is told to stop."""
-    async with open_foundation(settings, "recall") as foundation:
+    async with open_foundation(settings, "recall", reading=PLANNED_ONCE) as foundation:
         models = embedders(foundation, settings)
         try:
             await models.prepare()

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from corrigenda_core.domain.evidence import Authority
-from corrigenda_core.domain.ids import FragmentId, SupportId
-from corrigenda_core.domain.relationships import Relationship
+from corrigenda_core.domain.ids import EntityId, FragmentId, ProfileId, RelationshipId, SupportId
+from corrigenda_core.domain.objects import Polarity
+from corrigenda_core.domain.relationships import Relationship, Status, Tier
 from corrigenda_core.domain.time import TextSpan
 
 
@@ -40,3 +41,19 @@ class FoundEdge:
     relationship: Relationship
     authority: Authority
     spans: tuple[TextSpan, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeOutline:
+    """An effective support of a hit in few words: what ranks the hit, and whose names its row shows.
+
+    ``entity_ids`` are the subject and, unless the object is a value, the object.
+    """
+
+    relationship_id: RelationshipId
+    owner_id: ProfileId
+    entity_ids: tuple[EntityId, ...]
+    status: Status
+    tier: Tier
+    polarity: Polarity
+    authority: Authority

@@ -40,18 +40,32 @@ class ReadTransaction:
         self, trips: RoundTrips, team_id: TeamId, reading: ClockReading, prefetched: Mapping[str, list[Row]]
     ) -> None:
         self._trips = trips
+        self._has_ended = False
         self.team_id = team_id
         self.reading = reading
         self.prefetched = prefetched
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the snapshot is over."""
+        return self._has_ended
+
     async def fetch(self, query: Query) -> list[Row]:
         """The rows of one query; one round trip."""
-        (rows,) = await self._trips.run(query)
+        (rows,) = await self.fetch_all(query)
         return rows
 
     async def fetch_all(self, *queries: Query) -> list[list[Row]]:
         """The rows of several queries in one round trip."""
+        if self._has_ended:
+            raise RuntimeError("the snapshot has ended")
         return await self._trips.run(*queries)
+
+    async def fetch_last(self, *queries: Query) -> list[list[Row]]:
+        """The rows of the last queries; the snapshot ends in the same round trip."""
+        *rows, _ = await self.fetch_all(*queries, _COMMIT)
+        self._has_ended = True
+        return rows
 
 
 Read = Callable[[ReadTransaction], T | Awaitable[T]]
@@ -152,9 +166,10 @@ class ReadRunner:
             reading = self._clock.reading(answers[2], answers[3])
         _require_revision(reading, min_revision)
         prefetched = {query.name: rows for query, rows in zip(first[4:], answers[4 : len(first)], strict=True)}
-        result = read(ReadTransaction(trips, team_id, reading, prefetched))
+        transaction = ReadTransaction(trips, team_id, reading, prefetched)
+        result = read(transaction)
         value: T = await result if inspect.isawaitable(result) else result
-        if not one_trip:
+        if not one_trip and not transaction.has_ended:
             await trips.run(_COMMIT)
         return value
 

@@ -1,17 +1,27 @@
-"""Reads what recall answers from, as one view knows it: hits of the branches, their edges, the cases around them."""
+"""Reads what recall answers from, as one view knows it: hits and their edges in outline, cases around them, rows."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import zip_longest
 
 from corrigenda_core.domain.cases import ConflictCase
 from corrigenda_core.domain.evidence import Authority, SourceType
-from corrigenda_core.domain.ids import ConflictId, FragmentId, PositionId, ProfileId, RelationshipId, TeamId
-from corrigenda_core.domain.relationships import Relationship
-from corrigenda_core.domain.results import FoundEdge
+from corrigenda_core.domain.ids import (
+    ConflictId,
+    EntityId,
+    FragmentId,
+    PositionId,
+    ProfileId,
+    RelationshipId,
+    TeamId,
+)
+from corrigenda_core.domain.objects import Polarity
+from corrigenda_core.domain.relationships import Relationship, Status, Tier
+from corrigenda_core.domain.results import EdgeOutline, FoundEdge
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence.case_rows import cases_of
 from corrigenda_core.persistence.database import Row
@@ -30,32 +40,30 @@ EVIDENCE_SHOWN = 10
 class Question:
     """What the branches look for; an empty part is not asked.
 
-    ``vectors`` has one vector for each embedding space that is searched.
+    ``vectors`` has one vector for each embedding space that is searched. ``is_large_team`` is given where it is known
+    to be so, which saves the database counting.
     """
 
     terms: tuple[str, ...]
     names: tuple[str, ...]
     reader_id: ProfileId
     vectors: tuple[StoredVector, ...] = ()
+    is_large_team: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
-    """What each branch handed over, the best first.
+    """What each branch handed over, the best first, and the edges that make each hit eligible.
 
     ``first_waiting_revision`` is what the index does not know yet. ``has_other_spaces`` says that documents have
     vectors that none of the question's can be compared with, ``is_approximate`` that not every vector was looked at.
     """
 
     branches: Mapping[Branch, tuple[FragmentId, ...]]
+    outlines: Mapping[FragmentId, tuple[EdgeOutline, ...]]
     first_waiting_revision: int | None
     has_other_spaces: bool = False
     is_approximate: bool = False
-
-    @property
-    def fragment_ids(self) -> tuple[FragmentId, ...]:
-        """Every hit once."""
-        return tuple(dict.fromkeys(hit for branch in sorted(self.branches) for hit in self.branches[branch]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,17 +81,15 @@ class SideEvidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hydrated:
-    """What the view knows of hits and of the cases around them.
+class CasesAround:
+    """The cases around hits, and what else the view knows that marks them.
 
     Attributes:
-        edges: the effective supports of the hits whose rows are living at the asked instant.
-        cases: live and resolved cases with their positions, of those rows and of the other members.
+        cases: live and resolved cases with their positions, of rows of the hits and of the other members.
         members: the rows of all members.
         held_against: rows that pending questions of their owners name as standing.
     """
 
-    edges: tuple[FoundEdge, ...]
     cases: tuple[ConflictCase, ...] = ()
     members: Mapping[RelationshipId, Relationship]
     held_against: frozenset[RelationshipId]
@@ -113,10 +119,13 @@ class RecallStore:
         spaces = spaces_query(self._transaction.team_id)
         first, ends, *found = await self._transaction.fetch_all(waiting, spaces, *(query for _, query in queries))
         rankings: dict[Branch, list[list[FragmentId]]] = defaultdict(list)
+        outlines: dict[FragmentId, str] = {}
         for (branch, _), rows in zip(queries, found, strict=True):
             rankings[branch].append([row["fragment_id"] for row in rows])
+            outlines.update((row["fragment_id"], row["outlines"]) for row in rows)
         return Hits(
             branches={branch: _interleaved(own) for branch, own in rankings.items()},
+            outlines={fragment_id: outlines_of(text) for fragment_id, text in outlines.items()},
             first_waiting_revision=first[0]["revision"],
             has_other_spaces=bool(question.vectors)
             and not is_within(ends[0], {vector.space for vector in question.vectors}),
@@ -125,24 +134,21 @@ class RecallStore:
 
     def _searches(self, question: Question, limit: int) -> Iterator[tuple[Branch, Query]]:
         # Functions that know the transaction's team by themselves.
-        searched = {name: value for name, value in self._in_view.items() if name != "team_id"}
+        searched: dict[str, object] = {name: value for name, value in self._in_view.items() if name != "team_id"}
+        searched |= {"hits": limit, "is_large": question.is_large_team}
         if question.terms:
-            yield (
-                Branch.LEXICAL,
-                self._sql.query("search_lexical", **searched, terms=list(question.terms), hits=limit),
-            )
+            yield Branch.LEXICAL, self._sql.query("search_lexical", **searched, terms=list(question.terms))
         for vector in question.vectors:
             in_space = {"embedding": vector.text, "space": vector.space}
-            yield Branch.VECTOR, self._sql.query("search_vector", **searched, **in_space, hits=limit)
+            yield Branch.VECTOR, self._sql.query("search_vector", **searched, **in_space)
         if question.names:
             named = {"names": list(question.names), "reader_id": question.reader_id}
             yield Branch.ENTITY, self._sql.query("search_entity", **self._in_view, **named, hits=limit)
 
-    async def hydrated(self, fragment_ids: Collection[FragmentId]) -> Hydrated:
-        """What the view knows of fragments; one round trip, and another one where there are cases."""
+    async def cases_around(self, fragment_ids: Collection[FragmentId]) -> CasesAround:
+        """The cases around fragments; one round trip, and another one where there are cases."""
         ids = {"fragment_ids": sorted(fragment_ids)}
-        edges, cases, held = await self._transaction.fetch_all(
-            self._sql.query("edges_of_fragments", **self._in_view, **ids),
+        cases, held = await self._transaction.fetch_all(
             self._sql.query("cases_of_fragments", **self._known, **ids),
             self._sql.query("held_against", **self._known, **ids),
         )
@@ -154,12 +160,20 @@ class RecallStore:
                 self._sql.query("positions_of_cases", **self._known, **of_cases),
                 self._sql.query("members_of_cases", **self._known, **of_cases),
             )
-        return Hydrated(
-            edges=tuple(_edge(row) for row in edges),
+        return CasesAround(
             cases=cases_of(cases, positions, members),
             members={row["relationship_id"]: relationship_of(row) for row in members},
             held_against=frozenset(row_id for row in held for row_id in row["opposing"]),
         )
+
+    def edges_query(self, fragment_ids: Iterable[FragmentId]) -> Query:
+        """The effective supports of fragments with their living rows; `edges_of` reads the rows."""
+        return self._sql.query("edges_of_fragments", **self._in_view, fragment_ids=sorted(fragment_ids))
+
+
+def edges_of(rows: Iterable[Row]) -> tuple[FoundEdge, ...]:
+    """The edges in the rows of `RecallStore.edges_query`."""
+    return tuple(_edge(row) for row in rows)
 
 
 def _interleaved(rankings: Sequence[Sequence[FragmentId]]) -> tuple[FragmentId, ...]:
@@ -208,3 +222,30 @@ def _edge(row: Row) -> FoundEdge:
         authority=Authority(row["authority"]),
         spans=spans_of(row),
     )
+
+
+def outlines_of(text: str) -> tuple[EdgeOutline, ...]:
+    """The edges of one hit as ``edges_of_fragment`` writes them, a comma between two."""
+    return tuple([_outline(one) for one in text.split(",")])
+
+
+def _outline(text: str) -> EdgeOutline:
+    relationship_id, owner_id, subject_id, object_id, standing = text.split(" ", 4)
+    status, tier, polarity, authority = _standing(standing)
+    named = (subject_id, object_id) if object_id else (subject_id,)
+    return EdgeOutline(
+        relationship_id=RelationshipId(relationship_id),
+        owner_id=ProfileId(owner_id),
+        entity_ids=tuple([EntityId(one) for one in named]),
+        status=status,
+        tier=tier,
+        polarity=polarity,
+        authority=authority,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _standing(text: str) -> tuple[Status, Tier, Polarity, Authority]:
+    """The words at the end of an outline: few, and the same ones again and again."""
+    status, tier, polarity, authority = text.split(" ")
+    return Status(status), Tier(tier), Polarity(polarity), Authority(authority)

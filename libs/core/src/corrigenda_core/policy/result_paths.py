@@ -11,7 +11,7 @@ from corrigenda_core.domain.evidence import Authority
 from corrigenda_core.domain.ids import PositionId, RelationshipId
 from corrigenda_core.domain.objects import Polarity
 from corrigenda_core.domain.relationships import Relationship, Status
-from corrigenda_core.domain.results import Mark
+from corrigenda_core.domain.results import EdgeOutline, Mark
 from corrigenda_core.policy.ranking import (
     AUTHORITY_PER_MILLE,
     CURRENCY_PER_MILLE,
@@ -79,7 +79,7 @@ def position_of(case: ConflictCase, row: RelationshipId) -> PositionId | None:
     )
 
 
-def decide_marks(row: Relationship, around: Surroundings) -> tuple[Mark, ...]:
+def decide_marks(row: Relationship | EdgeOutline, around: Surroundings) -> tuple[Mark, ...]:
     """What a reader must know before relying on a row, in the order of `Mark`."""
     row_id = row.relationship_id
     taken = [(case, position_of(case, row_id)) for case in around.resolved]
@@ -94,7 +94,7 @@ def decide_marks(row: Relationship, around: Surroundings) -> tuple[Mark, ...]:
     return tuple([mark for mark, is_borne in borne if is_borne])
 
 
-def decide_traits(row: Relationship, authority: Authority, marks: Collection[Mark]) -> Traits:
+def decide_traits(row: Relationship | EdgeOutline, authority: Authority, marks: Collection[Mark]) -> Traits:
     """How a row in force weighs for the fragment that supports it with this authority.
 
     One that was overruled later is in force only before the cutoff, where it is what held: it loses nothing there.

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from corrigenda_core.domain.actors import Caller
 from corrigenda_core.domain.cases import ConflictCase
 from corrigenda_core.domain.ids import EntityId, FragmentId, ProfileId
-from corrigenda_core.domain.objects import EntityObject
-from corrigenda_core.domain.relationships import Relationship
 from corrigenda_core.domain.results import Degradation
 from corrigenda_core.persistence.read_transaction import ReadRunner, ReadTransaction
 from corrigenda_core.persistence.recall_store import (
@@ -19,6 +17,7 @@ from corrigenda_core.persistence.recall_store import (
     RecallStore,
     case_evidence_of,
     case_evidence_query,
+    edges_of,
 )
 from corrigenda_core.persistence.shown_store import (
     ShownFragment,
@@ -37,8 +36,10 @@ from corrigenda_core.policy.search_terms import plan_query_terms
 from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.ports.providers import Embedder, ProviderFailed
 
-from corrigenda_recall.answer import Found, RecallAnswer, Result
-from corrigenda_recall.finding import cases_by_result, found_results
+from corrigenda_recall.answer import Found, Path, RecallAnswer, Result
+from corrigenda_recall.finding import cases_by_result, paths_of, ranked_hits
+from corrigenda_recall.in_view import entities_of
+from corrigenda_recall.large_teams import LargeTeams
 from corrigenda_recall.message_room import fitting_count
 from corrigenda_recall.requests import RecallQuestion
 
@@ -59,6 +60,7 @@ class Recall:
     embedder: Embedder
     embedding_timeout_seconds: float
     previous_embedder: Embedder | None = None
+    large_teams: LargeTeams = field(default_factory=LargeTeams)
 
     async def __call__(self, caller: Caller, question: RecallQuestion, deadline: Deadline) -> RecallAnswer:
         """Answers a question.
@@ -76,7 +78,11 @@ class Recall:
         )
 
         async def read(transaction: ReadTransaction, view: ReadView) -> RecallAnswer:
-            return await _answer(transaction, view, searched, question.limit)
+            is_large = self.large_teams.is_known_large(caller.team_id, view.known_at)
+            answer = await _answer(transaction, view, replace(searched, is_large_team=is_large), question.limit)
+            if Degradation.APPROXIMATE_VECTORS in answer.degraded:
+                self.large_teams.note(caller.team_id, view.known_at)
+            return answer
 
         return await run_in_view(
             self.reader,
@@ -109,26 +115,31 @@ async def _answer(transaction: ReadTransaction, view: ReadView, searched: Questi
     store = RecallStore(transaction, view)
     branch_hits = max(BRANCH_HITS_LEAST, BRANCH_HITS_PER_RESULT * limit)
     hits = await store.hits(searched, branch_hits)
-    found = found_results(view, hits, await store.hydrated(hits.fragment_ids), branch_hits)
+    found = ranked_hits(view, hits, await store.cases_around(hits.outlines), branch_hits)
+    # Rows and texts are read of the best ones only; those whose texts do not fit any more are left out below.
     best = found.ranking[:limit]
-    # Of the best ones; those whose texts do not fit any more are left out below.
-    live = cases_by_result(found.around.live, [found.paths[one.fragment_id] for one in best])
-    resolved = cases_by_result(found.around.shown_resolved, [found.paths[one.fragment_id] for one in best])
-    rows = _shown_rows(found, best, (*live, *resolved))
-    texts, names, profiles, evidence = await transaction.fetch_all(
-        fragments_query(transaction.team_id, (one.fragment_id for one in best)),
-        entity_names_query(transaction.team_id, _entities(rows, (*live, *resolved))),
-        profile_names_query(transaction.team_id, _owners(rows)),
+    best_ids = [one.fragment_id for one in best]
+    live = cases_by_result(found.around.live, found, best_ids)
+    resolved = cases_by_result(found.around.shown_resolved, found, best_ids)
+    entities, owners = _named(found, best_ids, (*live, *resolved))
+    edges, texts, names, profiles, evidence = await transaction.fetch_last(
+        store.edges_query(best_ids),
+        fragments_query(transaction.team_id, best_ids),
+        entity_names_query(transaction.team_id, entities),
+        profile_names_query(transaction.team_id, owners),
         case_evidence_query(transaction.team_id, view, (case.conflict_id for case in live)),
     )
-    results = _results(found, best, {row["fragment_id"]: shown_fragment_of(row) for row in texts})
+    paths = paths_of(view, found, edges_of(edges))
+    eligible = [one for one in best if one.fragment_id in paths]
+    results = _results(paths, eligible, {row["fragment_id"]: shown_fragment_of(row) for row in texts})
+    shown_ids = [result.fragment.fragment_id for result in results]
     searched_revision = _searched_revision(view, hits)
     return RecallAnswer(
         view=view,
         results=results,
-        total=len(found.ranking),
-        live=cases_by_result(live, [result.paths for result in results]),
-        resolved=cases_by_result(resolved, [result.paths for result in results]),
+        total=len(found.ranking) - len(best) + len(eligible),
+        live=cases_by_result(live, found, shown_ids),
+        resolved=cases_by_result(resolved, found, shown_ids),
         found=found,
         evidence=case_evidence_of(evidence),
         names=entity_names_of(names),
@@ -138,37 +149,34 @@ async def _answer(transaction: ReadTransaction, view: ReadView, searched: Questi
     )
 
 
-def _results(found: Found, best: Sequence[Ranked], fragments: Mapping[FragmentId, ShownFragment]) -> tuple[Result, ...]:
+def _results(
+    paths: Mapping[FragmentId, tuple[Path, ...]],
+    eligible: Sequence[Ranked],
+    fragments: Mapping[FragmentId, ShownFragment],
+) -> tuple[Result, ...]:
     """The best results, as many as fit into a message."""
-    fitting = fitting_count(fragments[ranked.fragment_id].content for ranked in best)
+    fitting = fitting_count(fragments[ranked.fragment_id].content for ranked in eligible)
     return tuple(
-        Result(ranked=ranked, fragment=fragments[ranked.fragment_id], paths=found.paths[ranked.fragment_id])
-        for ranked in best[:fitting]
+        Result(ranked=ranked, fragment=fragments[ranked.fragment_id], paths=paths[ranked.fragment_id])
+        for ranked in eligible[:fitting]
     )
 
 
-def _shown_rows(found: Found, best: Iterable[Ranked], cases: Iterable[ConflictCase]) -> list[Relationship]:
-    of_paths = [path.relationship for one in best for path in found.paths[one.fragment_id]]
-    of_cases = [
+def _named(
+    found: Found, best_ids: Iterable[FragmentId], cases: Iterable[ConflictCase]
+) -> tuple[set[EntityId], set[ProfileId]]:
+    """The entities and owners whose names are shown: those of the best results and of the sides of the cases."""
+    outlines = [edge for fragment_id in best_ids for edge in found.outlines[fragment_id]]
+    listed = tuple(cases)
+    members = [
         found.members[member.relationship_id]
-        for case in cases
+        for case in listed
         for position in case.positions
         for member in position.members
     ]
-    return [*of_paths, *of_cases]
-
-
-def _entities(rows: Iterable[Relationship], cases: Iterable[ConflictCase]) -> set[EntityId]:
-    named = {case.set_key.subject_id for case in cases}
-    for row in rows:
-        named.add(row.slot.subject_id)
-        if isinstance(row.object, EntityObject):
-            named.add(row.object.entity_id)
-    return named
-
-
-def _owners(rows: Iterable[Relationship]) -> set[ProfileId]:
-    return {row.owner_id for row in rows}
+    entities = {entity_id for edge in outlines for entity_id in edge.entity_ids}
+    entities |= {case.set_key.subject_id for case in listed} | entities_of(members)
+    return entities, {edge.owner_id for edge in outlines} | {row.owner_id for row in members}
 
 
 def _searched_revision(view: ReadView, hits: Hits) -> int:

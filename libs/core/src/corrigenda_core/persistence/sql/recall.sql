@@ -5,16 +5,18 @@
 -- purpose: eligible fragments with any of the terms, the best first
 -- index: none
 -- lock: none
-SELECT x.fragment_id
-FROM search_text(%(terms)s::text[], %(valid_at)s, %(known_at)s, %(hits)s::integer) AS x
+SELECT x.fragment_id, x.outlines
+FROM search_text(%(terms)s::text[], %(valid_at)s, %(known_at)s, %(hits)s::integer, %(is_large)s::boolean) AS x
 ORDER BY x.place;
 
 -- name: search_vector
 -- purpose: eligible fragments by the nearness of their embedding; vectors of two spaces are never compared
 -- index: none
 -- lock: none
-SELECT x.fragment_id, x.approximate
-FROM search_near(%(embedding)s::halfvec, %(space)s, %(valid_at)s, %(known_at)s, %(hits)s::integer) AS x
+SELECT x.fragment_id, x.outlines, x.approximate
+FROM search_near(
+    %(embedding)s::halfvec, %(space)s, %(valid_at)s, %(known_at)s, %(hits)s::integer, %(is_large)s::boolean
+) AS x
 ORDER BY x.place;
 
 -- name: search_entity
@@ -54,7 +56,7 @@ ranked AS (
     ORDER BY ends DESC, first_recorded_at DESC, t.relationship_id
     OFFSET 0
 )
-SELECT s.fragment_id
+SELECT s.fragment_id, edges.outlines
 FROM ranked
 CROSS JOIN LATERAL (
     -- Whatever the row ever carried; the next condition asks what it carries in the view.
@@ -64,12 +66,12 @@ CROSS JOIN LATERAL (
     WHERE c.team_id = %(team_id)s AND c.relationship_id = ranked.relationship_id
     OFFSET 0
 ) AS s
-WHERE EXISTS (
-    SELECT 1
+CROSS JOIN LATERAL (
+    SELECT string_agg(e.outline, ',') AS outlines, bool_or(e.relationship_id = ranked.relationship_id) AS is_carried
     FROM edges_of_fragment(%(team_id)s, s.fragment_id, %(valid_at)s, %(known_at)s) AS e
-    WHERE e.relationship_id = ranked.relationship_id
     OFFSET 0
-)
+) AS edges
+WHERE edges.is_carried
 ORDER BY ranked.ends DESC, ranked.first_recorded_at DESC, ranked.relationship_id, s.fragment_id
 LIMIT %(hits)s;
 
