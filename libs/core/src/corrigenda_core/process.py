@@ -59,7 +59,7 @@ async def wait_for_stop(stop: asyncio.Event, seconds: float) -> None:
 
 
 _NEW_OBJECTS_BEFORE_A_COLLECTION = 20_000
-"""The interpreter's own choice is 700: some twenty collections for a batch of a stream, which finds no garbage in them."""
+"""The interpreter's own choice is 700, which a batch of a stream passes many times with everything still in use."""
 
 
 def settle_memory() -> None:
