@@ -36,6 +36,7 @@ class FakeMany(RememberMany):
         self.commits: list[int] = []
         self.done: list[Any] = []
         self.looked_ahead = 0
+        self.has_looked_ahead = asyncio.Event()
         self.may_commit = asyncio.Event()
         self.may_commit.set()
 
@@ -46,6 +47,7 @@ class FakeMany(RememberMany):
         if behind is not None:
             taken = list(takewhile(lambda one: one.asked not in self.dependent, taken))
             self.looked_ahead += len(taken)
+            self.has_looked_ahead.set()
         elif taken[0].asked in self.dependent:
             assert self.done[-1] == taken[0].asked - 1, "it was looked at before what it depends on was committed"
         return Looked(submitted=taken, outside=(), is_cut=len(taken) < len(submitted))
@@ -86,8 +88,8 @@ async def test_what_fills_the_next_commit_is_looked_at_while_one_is_under_way() 
     many.may_commit.clear()
     answering = streamed(many, sent(*range(350)))
     first = asyncio.ensure_future(anext(answering))
-    while many.looked_ahead < ITEMS_PER_COMMIT:
-        await asyncio.sleep(0)
+    async with asyncio.timeout(10.0):
+        await many.has_looked_ahead.wait()
     assert many.done == []
     many.may_commit.set()
     assert [(await first).result, *[one.result async for one in answering]] == list(range(350))
