@@ -37,6 +37,7 @@ from corrigenda_core.policy.case_keys import decide_set_key
 from corrigenda_core.policy.erasure import plan_evidence_erasure
 from corrigenda_core.policy.independence import decide_inherited_labels, decide_near_duplicates
 from corrigenda_core.policy.normalisation import decide_content_hash, decide_text_form
+from corrigenda_core.policy.own_rows import decide_standing
 from corrigenda_core.policy.support_switches import plan_fragment_retirement, plan_support_switches
 from corrigenda_core.policy.time_words import decide_time_bounds
 from corrigenda_core.policy.validity import (
@@ -225,13 +226,14 @@ class MemoryTeam(MemoryStore):
         """
         speaking = []
         for slot in self.slots():
-            own = {s.statement_id for s in self.view(slot).statements if s.owner_id == owner_id}
-            if any(s.fragment_id == fragment_id and s.statement_id in own for s in self.view(slot).supports):
+            view = self.view(slot)
+            own = {s.statement_id for s in decide_standing(view, owner_id)}
+            if any(s.fragment_id == fragment_id and s.effective and s.statement_id in own for s in view.supports):
                 speaking.append(slot)
         if not speaking:
             raise Refusal(Reason.INVALID_FIELD, "the text supports nothing of the caller", field="fragment_id")
         with self._transaction():
-            for slot in speaking:
+            for slot in sorted(speaking, key=lambda one: (one.subject_id, one.predicate, one.scope)):
                 self.retract_fragment(slot, owner_id, fragment_id)
 
     def adopt(self, owner_id: ProfileId, row_id: RelationshipId, fragment_id: FragmentId) -> bool:
