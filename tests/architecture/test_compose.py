@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from corrigenda_cli.commands.health import LISTEN_VARIABLE, METRICS_VARIABLE, TARGET_VARIABLE
 from corrigenda_conflict.config import ConflictSettings
 from corrigenda_conflict.reviewer.config import ReviewerSettings
 from corrigenda_core.persistence.roles import LOGIN_ROLES
@@ -44,10 +45,31 @@ def test_a_process_is_started_with_settings_that_it_has(name: str) -> None:
         if field.validation_alias is not None
         for alias in getattr(field.validation_alias, "choices", [field.validation_alias])
     }
-    # Whether plain text may be spoken is asked of those that speak; the others are given it with the rest.
-    assert set(service["environment"]) - known <= {"CORRIGENDA_ALLOW_PLAINTEXT"}
+    # Whether plain text may be spoken is asked of those that speak; the others are given it with the rest. The target of
+    # the health check is for the command that asks.
+    assert set(service["environment"]) - known <= {"CORRIGENDA_ALLOW_PLAINTEXT", TARGET_VARIABLE}
     required = {f"CORRIGENDA_{field}".upper() for field, facts in fields.items() if facts.is_required()}
     assert required <= set(service["environment"])
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_images_health_check_finds_whom_to_ask(name: str) -> None:
+    environment = COMPOSED["services"][name]["environment"]
+    assert "healthcheck" not in COMPOSED["services"][name]
+    if name in ("ingest", "conflict", "recall"):
+        assert LISTEN_VARIABLE in environment
+    else:
+        assert (TARGET_VARIABLE if name == "gateway" else METRICS_VARIABLE) in environment
+
+
+def test_the_image_has_what_its_commands_look_for() -> None:
+    """Seen when it was built and started for the first time; no engine is here in every run of the tests."""
+    built = (FOLDER / "Dockerfile").read_text()
+    # The packages name the workspace as each other's source, and its root is not in the image.
+    assert "--no-sources ./libs/core" in built
+    # Installed, the core looks for the migrations in the folders above itself.
+    assert "COPY migrations /opt/corrigenda/migrations" in built
+    assert '"corrigenda_cli", "health"]' in built
 
 
 def test_each_process_has_the_role_that_is_its_own() -> None:

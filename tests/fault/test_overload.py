@@ -4,11 +4,14 @@ import asyncio
 import json
 import os
 import statistics
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from typing import Any
 
+import psutil
 import pytest
 from corrigenda.ingest.v1 import ingest_service_pb2, ingest_service_pb2_grpc, placement_pb2
 from corrigenda_cli.demonstration_team import make_team, prepare
@@ -30,13 +33,15 @@ from prometheus_client import CollectorRegistry
 Request = Callable[..., ingest_service_pb2.RememberRequest]
 TIMES_CAPACITY = 3
 GOODPUT_SHARE = 0.8
+# Who was admitted gets the answer in time, but for the first ones, by which the service learns what it can do.
+LATE_SHARE = 0.02
 SERVICE = ingest_service_pb2.DESCRIPTOR.services_by_name["IngestService"]
 # A service whose calls take a place for a tenth of a second each, and no time of this machine.
 PLACES, WORK_SECONDS = 4, 0.1
 
-# Capacity is measured before and after each round of overload, and the middle round counts: a machine that others use
-# changes what a service can do within seconds. The fast tier proves the queue itself (test_admission.py).
-ROUNDS = 3
+# A machine that others use, too, changes what a service can do within seconds, and delays those who wait for answers:
+# only rounds count in which others had little of it. The fast tier proves the queue itself (test_admission.py).
+ROUNDS, ROUNDS_MAX, OTHERS_SHARE = 3, 6, 0.15
 full_tier = pytest.mark.skipif(not is_full_tier(), reason="full tier only: it loads a service in real time")
 
 
@@ -82,12 +87,10 @@ async def slow() -> AsyncIterator[Client]:
     await server.stop(drain_seconds=0)
 
 
-def is_advised_and_in_time(outcome: Outcome) -> None:
-    """What the property promises to each call."""
+def are_refused_with_advice(outcome: Outcome) -> None:
+    """What the property promises to those who are not admitted."""
     assert outcome.refused > 0
     assert (outcome.unadvised, outcome.failed) == (0, {})
-    # Who was admitted gets the answer in time, but for the first ones, by which the service learns what it can do.
-    assert outcome.late <= outcome.offered // 50, outcome.figures()
 
 
 @full_tier
@@ -101,7 +104,8 @@ async def test_more_than_a_service_can_do_does_not_keep_it_from_what_it_can(slow
     capacity_per_second = PLACES / WORK_SECONDS
     outcome = await open_loop(call, per_second=TIMES_CAPACITY * capacity_per_second, seconds=2.0)
     assert outcome.answered_per_second >= GOODPUT_SHARE * capacity_per_second, outcome.figures()
-    is_advised_and_in_time(outcome)
+    assert outcome.late <= LATE_SHARE * outcome.offered, outcome.figures()
+    are_refused_with_advice(outcome)
 
 
 @pytest.mark.database
@@ -124,24 +128,54 @@ async def test_ingest_at_three_times_its_capacity(without_workers: Stack, deploy
             request.proposal.entities[0].name = f"service-{number}"
             return await authors[number % len(authors)].ingest.Remember(request, timeout=2.0)
 
-        capacities, outcomes = [], []
-        for place in range(ROUNDS + 1):
-            first = place * 10_000_000
-            capacities.append(await closed_loop(call, callers=16, seconds=5.0, first=first))
-            if place < ROUNDS:
-                per_second = TIMES_CAPACITY * capacities[-1].answered_per_second
-                outcomes.append(await open_loop(call, per_second=per_second, seconds=10.0, first=first + 5_000_000))
-    shares = [
-        outcome.answered_per_second / min(before.answered_per_second, after.answered_per_second)
-        for before, outcome, after in zip(capacities, outcomes, capacities[1:], strict=False)
-    ]
-    figures = {
-        "capacity": [one.figures() for one in capacities],
-        "overload": [one.figures() for one in outcomes],
-        "shares": [round(share, 3) for share in shares],
-        "cores": os.cpu_count(),
-    }
-    print(json.dumps(figures))
-    assert statistics.median(shares) >= GOODPUT_SHARE, figures
-    for outcome in outcomes:
-        is_advised_and_in_time(outcome)
+        rounds: list[Round] = []
+        while len(rounds) < ROUNDS_MAX and sum(one.is_quiet for one in rounds) < ROUNDS:
+            first = len(rounds) * 10_000_000
+            before, began = ours_and_all(), time.monotonic()
+            capacity = await closed_loop(call, callers=16, seconds=5.0, first=first)
+            per_second = TIMES_CAPACITY * capacity.answered_per_second
+            outcome = await open_loop(call, per_second=per_second, seconds=10.0, first=first + 5_000_000)
+            ours, all_of_them = (after - then for after, then in zip(ours_and_all(), before, strict=True))
+            of_others = (all_of_them - ours) / (time.monotonic() - began) / (os.cpu_count() or 1)
+            rounds.append(Round(capacity=capacity, outcome=outcome, share_of_others=of_others))
+    print(json.dumps([one.figures() for one in rounds]))
+    quiet = [one for one in rounds if one.is_quiet]
+    if not quiet:
+        pytest.skip(f"others used {min(one.share_of_others for one in rounds):.0%} of this machine and more")
+    assert statistics.median(one.goodput_share for one in quiet) >= GOODPUT_SHARE
+    assert statistics.median(one.outcome.late / one.outcome.offered for one in quiet) <= LATE_SHARE
+    for one in quiet:
+        are_refused_with_advice(one.outcome)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """A capacity, and what became of three times as many calls right after."""
+
+    capacity: Outcome
+    outcome: Outcome
+    share_of_others: float
+
+    @property
+    def is_quiet(self) -> bool:
+        return self.share_of_others <= OTHERS_SHARE
+
+    @property
+    def goodput_share(self) -> float:
+        return self.outcome.answered_per_second / self.capacity.answered_per_second
+
+    def figures(self) -> dict[str, Any]:
+        return {
+            "capacity": self.capacity.figures(),
+            "overload": self.outcome.figures(),
+            "goodput_share": round(self.goodput_share, 3),
+            "share_of_others": round(self.share_of_others, 3),
+        }
+
+
+def ours_and_all() -> tuple[float, float]:
+    """Processor seconds that this process and those below it have used, and that everybody has."""
+    own = psutil.Process()
+    ours = sum(one.user + one.system for one in (each.cpu_times() for each in (own, *own.children(recursive=True))))
+    total = psutil.cpu_times()
+    return ours, sum(total) - total.idle - total.iowait
