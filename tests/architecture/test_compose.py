@@ -45,8 +45,8 @@ def test_a_process_is_started_with_settings_that_it_has(name: str) -> None:
         if field.validation_alias is not None
         for alias in getattr(field.validation_alias, "choices", [field.validation_alias])
     }
-    # Whether plain text may be spoken is asked of those that speak; the others are given it with the rest. The target of
-    # the health check is for the command that asks.
+    # Whether plain text may be spoken is asked of those that speak; the others are given it with the rest.
+    # The target of the health check is for the command that asks.
     assert set(service["environment"]) - known <= {"CORRIGENDA_ALLOW_PLAINTEXT", TARGET_VARIABLE}
     required = {f"CORRIGENDA_{field}".upper() for field, facts in fields.items() if facts.is_required()}
     assert required <= set(service["environment"])
