@@ -33,6 +33,7 @@ from corrigenda_core.domain.ids import KeyId
 from corrigenda_core.domain.views import TemporalSelector
 from corrigenda_core.observability import configure_logging
 from corrigenda_core.persistence.read_transaction import ReadRunner
+from corrigenda_core.persistence.team_clock import PLANNED_ONCE, TeamClock
 from corrigenda_core.persistence.vectors import StoredVector
 from corrigenda_core.ports.deadline import Deadline
 from corrigenda_core.ports.providers import Embedder
@@ -43,7 +44,7 @@ from corrigenda_recall.use_cases.recall import Recall
 from large_team import NOTES, frequent_query, grow, name_of, note_of, telling_query, text_of
 from machine import machine_facts
 from processor_time import ServerTime, process_seconds
-from recorded import Batches, RecordingDatabase, replay
+from recorded import Batches, RecordingDatabase, replay, replay_at_once
 from remember import BenchTeam, percentile, summary
 
 CLIENTS = 32
@@ -157,7 +158,11 @@ class LargeTeam:
             scopes=frozenset({KeyScope.READ}),
         )
         async with RecordingDatabase(self._stack.url("corrigenda_recall")) as recording:
-            recall = Recall(reader=ReadRunner(recording), embedder=self._embedder, embedding_timeout_seconds=10.0)
+            recall = Recall(
+                reader=ReadRunner(recording, team_clock=TeamClock(reading=PLANNED_ONCE)),
+                embedder=self._embedder,
+                embedding_timeout_seconds=10.0,
+            )
             recording.transactions.clear()
             for query in queries:
                 question = RecallQuestion(query=query, limit=LIMIT, selector=TemporalSelector(), min_revision=0)
@@ -167,6 +172,10 @@ class LargeTeam:
     async def floor(self, transactions: Sequence[Batches]) -> list[float]:
         """How long each took by psycopg alone, in seconds."""
         return await replay(self._stack.url("corrigenda_recall"), transactions, {})
+
+    async def floor_at_once(self, transactions: Sequence[Batches]) -> float:
+        """The same a second, over as many connections as there are callers."""
+        return await replay_at_once(self._stack.url("corrigenda_recall"), transactions, CLIENTS)
 
     def service_cpu_seconds(self) -> float:
         """Processor time of the recall service so far."""
@@ -218,6 +227,7 @@ async def figures_at(team: LargeTeam, options: argparse.Namespace) -> dict[str, 
         "frequent": words,
         "embedded": summary(embedded),
         "embedded_p50_more_milliseconds": round(summary(embedded)["p50"] - given["recall"]["p50"], 2),
+        "floor_per_second": round(await team.floor_at_once(await team.recorded(many)), 1),
         "given_per_second": round(await team.several_at_once(many), 1),
         "embedded_per_second": round(await team.several_at_once(many_new), 1),
     }
@@ -252,6 +262,7 @@ async def measured(options: argparse.Namespace, folder: Path, say: Callable[[str
         "given_p50_of_floor": last["telling"]["p50_of_floor"],
         "given_p95_milliseconds": last["telling"]["recall"]["p95"],
         "given_per_second": last["given_per_second"],
+        "floor_per_second": last["floor_per_second"],
         "embedded_p50_more_milliseconds": last["embedded_p50_more_milliseconds"],
         "embedded_per_second": last["embedded_per_second"],
         "growth_p50": round(last["telling"]["recall"]["p50"] / rows[0]["telling"]["recall"]["p50"], 2),
@@ -287,7 +298,10 @@ def main() -> int:
                 f" {row[kind]['p50_of_floor']} x floor ({floor['p50']:.2f} ms)"
             )
         print(f"{'':>8} embedded  p50 {row['embedded']['p50']:.2f} ms")
-        print(f"{'':>8} {CLIENTS} clients: {row['given_per_second']} a second, embedded {row['embedded_per_second']}")
+        print(
+            f"{'':>8} {CLIENTS} clients: {row['given_per_second']} a second, embedded {row['embedded_per_second']},"
+            f" the floor {row['floor_per_second']}"
+        )
     return 0
 
 

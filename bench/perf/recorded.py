@@ -7,8 +7,9 @@ role. Ids are unique within a team, so only the ids of team and profiles are exc
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -85,30 +86,64 @@ def exchanged(value: Any, ids: Mapping[str, str]) -> Any:
 
 async def replay(url: str, transactions: Sequence[Batches], ids: Mapping[str, str]) -> list[float]:
     """Sends the transactions one after the other; how long each took, in seconds."""
-    prepared = [[[exchanged(part, ids) for part in one] for one in batches] for batches in transactions]
+    prepared = [_prepared(batches, ids) for batches in transactions]
     took = []
+    async with _connection(url) as connection:
+        for batches in prepared:
+            started = time.perf_counter()
+            await _send(connection, batches)
+            took.append(time.perf_counter() - started)
+    return took
+
+
+async def replay_at_once(url: str, transactions: Sequence[Batches], connections: int) -> float:
+    """Sends the transactions over so many connections, each of which waits for its own answers; how many a second."""
+    prepared = [_prepared(batches, {}) for batches in transactions]
+
+    async def caller(waiting: Iterator[list[list[Statement]]], ready: asyncio.Barrier) -> None:
+        async with _connection(url) as connection:
+            # What a pool of connections has done long before the first call: connect, and prepare what is sent.
+            await _send(connection, prepared[0])
+            await ready.wait()
+            for batches in waiting:
+                await _send(connection, batches)
+
+    waiting, ready = iter(prepared), asyncio.Barrier(connections + 1)
+    async with asyncio.TaskGroup() as callers:
+        for _ in range(connections):
+            callers.create_task(caller(waiting, ready))
+        await ready.wait()
+        started = time.perf_counter()
+    return len(prepared) / (time.perf_counter() - started)
+
+
+def _prepared(batches: Batches, ids: Mapping[str, str]) -> list[list[Statement]]:
+    """A transaction with other ids in it."""
+    return [[(bytes(exchanged(sql, ids)), exchanged(values, ids)) for sql, values in batch] for batch in batches]
+
+
+@asynccontextmanager
+async def _connection(url: str) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
     connection: psycopg.AsyncConnection[Any]
     async with await psycopg.AsyncConnection.connect(url, autocommit=True, prepare_threshold=0) as connection:
         register_types(connection)
         connection.prepared_max = 500
-        for batches in prepared:
-            for batch in batches:
-                for statement in batch:
-                    statement[0] = bytes(statement[0])
-            started = time.perf_counter()
-            async with connection.pipeline() as pipeline:
-                for number, batch in enumerate(batches):
-                    cursors = [
-                        await connection.execute(sql, parameters, prepare=None if parameters else False)
-                        for sql, parameters in batch
-                    ]
-                    if number + 1 < len(batches):
-                        await pipeline.sync()
-                        for cursor in cursors:
-                            if cursor.description:
-                                await cursor.fetchall()
-            took.append(time.perf_counter() - started)
-    return took
+        yield connection
+
+
+async def _send(connection: psycopg.AsyncConnection[Any], batches: Sequence[Sequence[Statement]]) -> None:
+    """Sends one transaction, pipelined with its waits."""
+    async with connection.pipeline() as pipeline:
+        for number, batch in enumerate(batches):
+            cursors = [
+                await connection.execute(sql, parameters, prepare=None if parameters else False)
+                for sql, parameters in batch
+            ]
+            if number + 1 < len(batches):
+                await pipeline.sync()
+                for cursor in cursors:
+                    if cursor.description:
+                        await cursor.fetchall()
 
 
 def _is_text(value: bytes) -> bool:

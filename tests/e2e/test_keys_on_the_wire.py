@@ -87,6 +87,17 @@ async def test_a_rotated_key_and_its_successor_are_both_live(stack: Stack, new_t
     assert (again.key, again.secret) == (second.key, "")
 
 
+@pytest.mark.rule("R11.1")
+async def test_whoever_may_read_may_know_the_teams_zone(stack: Stack, new_team: NewTeam) -> None:
+    team = await new_team(profiles=())
+    reading = await made_key(team, key_scope_pb2.KEY_SCOPE_READ)
+    async with client(stack, reading.secret) as holder:
+        assert (await holder.admin.GetTeam(admin.GetTeamRequest())).team.policy.time_zone == "UTC"
+    writing = await made_key(team, key_scope_pb2.KEY_SCOPE_WRITE)
+    async with client(stack, writing.secret) as holder:
+        assert (await refused(holder.admin.GetTeam(admin.GetTeamRequest()))).reason is Reason.SCOPE_MISSING
+
+
 async def test_at_most_two_keys_of_a_line_are_live(stack: Stack, new_team: NewTeam) -> None:
     team = await new_team(profiles=())
     first = await made_key(team)

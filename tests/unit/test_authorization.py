@@ -17,7 +17,7 @@ READ, WRITE, ADMIN, OPERATOR = KeyScope.READ, KeyScope.WRITE, KeyScope.ADMIN, Ke
 CALLS: dict[KeyScope, str] = {
     READ: """GetPlacement ListConflicts GetConflict ExplainConflict GetCompetingFacts WatchConflicts ListReviewItems
         Recall Trace Timeline GetRelationship SearchEntities ListPredicates GetSourceHistory ListChanges ListProfiles
-        ListSources""",
+        ListSources GetTeam""",
     WRITE: """Remember RememberStream PreflightRemember GetPlacement ResolvePlacement CorrectEntityResolution
         AdoptEvidence Forget ResolveConflict RevertResolution AutoResolve""",
     KeyScope.ASSERT_AUTHORITY: "",

@@ -171,7 +171,7 @@ async def _zone_of_team(client: Client) -> str:
     try:
         team = await ask(client, "GetTeam", {})
     except grpc.aio.AioRpcError:
-        # Only administrators and operators may read it. Whatever else is wrong, the call itself will tell.
+        # A key that may only write cannot read it. Whatever else is wrong, the call itself will tell.
         return "UTC"
     zone: str = team.team.policy.time_zone
     return zone or "UTC"

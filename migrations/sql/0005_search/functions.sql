@@ -185,14 +185,13 @@ BEGIN
             ORDER BY uuid_hash_extended(d.fragment_id, 0)
             LIMIT c_sample
         );
+        -- Materialized, or the sample would be matched once for the filter and once more for the order.
         v_frequent := ARRAY(
-            SELECT counted.lexeme
-            FROM (
+            WITH counted AS MATERIALIZED (
                 SELECT q.lexeme, (SELECT count(*) FROM unnest(v_sample) AS s WHERE s @@ q.query) AS documents
                 FROM (SELECT l, at_least(ARRAY[l], 1) FROM unnest(v_lexemes) AS l OFFSET 0) AS q (lexeme, query)
-            ) AS counted
-            WHERE counted.documents > c_frequent
-            ORDER BY counted.documents, counted.lexeme
+            )
+            SELECT c.lexeme FROM counted AS c WHERE c.documents > c_frequent ORDER BY c.documents, c.lexeme
         );
         v_telling := at_least(ARRAY(SELECT l FROM unnest(v_lexemes) AS l WHERE l <> ALL (v_frequent)), 1);
         v_any := at_least(v_frequent, 1);

@@ -27,6 +27,7 @@ from corrigenda_core.persistence.case_rows import cases_of
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import Query, load_sql
 from corrigenda_core.persistence.read_transaction import ReadTransaction
+from corrigenda_core.persistence.row_text import array_text
 from corrigenda_core.persistence.row_values import relationship_of, spans_of
 from corrigenda_core.persistence.space_store import is_within, spaces_query
 from corrigenda_core.persistence.vectors import StoredVector
@@ -137,17 +138,17 @@ class RecallStore:
         searched: dict[str, object] = {name: value for name, value in self._in_view.items() if name != "team_id"}
         searched |= {"hits": limit, "is_large": question.is_large_team}
         if question.terms:
-            yield Branch.LEXICAL, self._sql.query("search_lexical", **searched, terms=list(question.terms))
+            yield Branch.LEXICAL, self._sql.query("search_lexical", **searched, terms=array_text(question.terms))
         for vector in question.vectors:
             in_space = {"embedding": vector.text, "space": vector.space}
             yield Branch.VECTOR, self._sql.query("search_vector", **searched, **in_space)
         if question.names:
-            named = {"names": list(question.names), "reader_id": question.reader_id}
+            named = {"names": array_text(question.names), "reader_id": question.reader_id}
             yield Branch.ENTITY, self._sql.query("search_entity", **self._in_view, **named, hits=limit)
 
     async def cases_around(self, fragment_ids: Collection[FragmentId]) -> CasesAround:
         """The cases around fragments; one round trip, and another one where there are cases."""
-        ids = {"fragment_ids": sorted(fragment_ids)}
+        ids = {"fragment_ids": array_text(fragment_ids)}
         cases, held = await self._transaction.fetch_all(
             self._sql.query("cases_of_fragments", **self._known, **ids),
             self._sql.query("held_against", **self._known, **ids),
@@ -168,7 +169,7 @@ class RecallStore:
 
     def edges_query(self, fragment_ids: Iterable[FragmentId]) -> Query:
         """The effective supports of fragments with their living rows; `edges_of` reads the rows."""
-        return self._sql.query("edges_of_fragments", **self._in_view, fragment_ids=sorted(fragment_ids))
+        return self._sql.query("edges_of_fragments", **self._in_view, fragment_ids=array_text(fragment_ids))
 
 
 def edges_of(rows: Iterable[Row]) -> tuple[FoundEdge, ...]:
@@ -188,7 +189,7 @@ def case_evidence_query(team_id: TeamId, view: ReadView, conflict_ids: Iterable[
         "evidence_of_cases",
         team_id=team_id,
         known_at=view.recorded_by,
-        conflict_ids=sorted(conflict_ids),
+        conflict_ids=array_text(sorted(conflict_ids)),
         shown=EVIDENCE_SHOWN,
     )
 

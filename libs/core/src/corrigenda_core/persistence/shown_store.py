@@ -11,6 +11,7 @@ from corrigenda_core.domain.ids import EntityId, FragmentId, ProfileId, TeamId
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.persistence.database import Row
 from corrigenda_core.persistence.named_sql import Query, load_sql
+from corrigenda_core.persistence.row_text import array_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,9 @@ class ShownFragment:
 
 def entity_names_query(team_id: TeamId, entity_ids: Iterable[EntityId]) -> Query:
     """How entities are shown; `entity_names_of` reads the rows."""
-    return load_sql("shown.sql").query("entity_names_by_id", team_id=team_id, entity_ids=sorted(set(entity_ids)))
+    return load_sql("shown.sql").query(
+        "entity_names_by_id", team_id=team_id, entity_ids=array_text(sorted(set(entity_ids)))
+    )
 
 
 def entity_names_of(rows: Iterable[Row]) -> dict[EntityId, EntityName]:
@@ -55,7 +58,9 @@ def entity_names_of(rows: Iterable[Row]) -> dict[EntityId, EntityName]:
 
 def profile_names_query(team_id: TeamId, profile_ids: Iterable[ProfileId]) -> Query:
     """How profiles are shown; `profile_names_of` reads the rows."""
-    return load_sql("shown.sql").query("profile_names_by_id", team_id=team_id, profile_ids=sorted(set(profile_ids)))
+    return load_sql("shown.sql").query(
+        "profile_names_by_id", team_id=team_id, profile_ids=array_text(sorted(set(profile_ids)))
+    )
 
 
 def profile_names_of(rows: Iterable[Row]) -> dict[ProfileId, str]:
@@ -65,7 +70,9 @@ def profile_names_of(rows: Iterable[Row]) -> dict[ProfileId, str]:
 
 def fragments_query(team_id: TeamId, fragment_ids: Iterable[FragmentId]) -> Query:
     """Fragments with their texts; `shown_fragment_of` reads a row."""
-    return load_sql("shown.sql").query("fragments_by_id", team_id=team_id, fragment_ids=sorted(set(fragment_ids)))
+    return load_sql("shown.sql").query(
+        "fragments_by_id", team_id=team_id, fragment_ids=array_text(sorted(set(fragment_ids)))
+    )
 
 
 def shown_fragment_of(row: Row) -> ShownFragment:

@@ -132,7 +132,9 @@ RIGHTS: dict[Verb, Right] = {
     **_rights(Reach.NOBODY, {_READ}, Verb.RECALL, Verb.TRACE, Verb.TIMELINE, Verb.GET_RELATIONSHIP),
     **_rights(Reach.NOBODY, {_READ}, Verb.SEARCH_ENTITIES, Verb.LIST_PREDICATES),
     **_rights(Reach.NOBODY, {_READ}, Verb.GET_SOURCE_HISTORY, Verb.LIST_CHANGES),
-    **_rights(Reach.NOBODY, {_ADMIN, _OPERATOR}, Verb.GET_TEAM, Verb.LIST_ALERTS),
+    # Who reads a team's memory reads its times, and needs its zone for that.
+    **_rights(Reach.NOBODY, {_ADMIN, _OPERATOR, _READ}, Verb.GET_TEAM),
+    **_rights(Reach.NOBODY, {_ADMIN, _OPERATOR}, Verb.LIST_ALERTS),
     **_rights(Reach.NOBODY, {_ADMIN, _READ}, Verb.LIST_PROFILES, Verb.LIST_SOURCES),
     **_rights(Reach.NOBODY, {_ADMIN}, Verb.UPDATE_TEAM_POLICY, Verb.CREATE_PROFILE, Verb.REGISTER_PREDICATE),
     **_rights(Reach.NOBODY, {_ADMIN}, Verb.CREATE_KEY, Verb.ROTATE_KEY, Verb.REVOKE_KEY, Verb.LIST_KEYS),

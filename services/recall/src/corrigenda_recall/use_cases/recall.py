@@ -122,12 +122,13 @@ async def _answer(transaction: ReadTransaction, view: ReadView, searched: Questi
     live = cases_by_result(found.around.live, found, best_ids)
     resolved = cases_by_result(found.around.shown_resolved, found, best_ids)
     entities, owners = _named(found, best_ids, (*live, *resolved))
-    edges, texts, names, profiles, evidence = await transaction.fetch_last(
+    of_cases = [case_evidence_query(transaction.team_id, view, (case.conflict_id for case in live))] if live else []
+    edges, texts, names, profiles, *evidence = await transaction.fetch_last(
         store.edges_query(best_ids),
         fragments_query(transaction.team_id, best_ids),
         entity_names_query(transaction.team_id, entities),
         profile_names_query(transaction.team_id, owners),
-        case_evidence_query(transaction.team_id, view, (case.conflict_id for case in live)),
+        *of_cases,
     )
     paths = paths_of(view, found, edges_of(edges))
     eligible = [one for one in best if one.fragment_id in paths]
@@ -141,7 +142,7 @@ async def _answer(transaction: ReadTransaction, view: ReadView, searched: Questi
         live=cases_by_result(live, found, shown_ids),
         resolved=cases_by_result(resolved, found, shown_ids),
         found=found,
-        evidence=case_evidence_of(evidence),
+        evidence=case_evidence_of(row for rows in evidence for row in rows),
         names=entity_names_of(names),
         profiles=profile_names_of(profiles),
         degraded=_degraded(searched, hits, searched_revision < view.revision),
