@@ -65,6 +65,8 @@ class MiniLm:
         self._tokenizer: Any = Tokenizer.from_file(str(tokenizer.locate()))
         self._tokenizer.enable_truncation(MAX_TOKENS)
         self._tokenizer.no_padding()
+        # Nothing leaves this process but what it is asked for.
+        onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
