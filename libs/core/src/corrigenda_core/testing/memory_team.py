@@ -186,11 +186,11 @@ class MemoryTeam(MemoryStore):
         Raises:
             Refusal: as the policies do; nothing is stored then.
         """
+        state = None if said.source_key is None else self._sources.get(said.source_key)
+        may_use_source(said.claim, self.registry.values(), state)
         if said.answer is not None:
             case = self.cases()[said.answer.conflict_id][-1].row
             may_answer_case(case, [decide_set_key(kind, said.slot, said.object) for kind in CaseKind], said.answer)
-        state = None if said.source_key is None else self._sources.get(said.source_key)
-        may_use_source(said.claim, self.registry.values(), state)
         decision = decide_source_revision(said.claim, state)
         leaving = self._texts_of(said.source_key) if isinstance(decision, Advance) else []
         text = self._text(said, new_fragment_id, leaving)

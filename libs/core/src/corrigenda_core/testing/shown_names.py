@@ -40,19 +40,22 @@ def shown_names(changes: Changes, shown: ShownTeam, known: Collection[str], deci
             alike = {i: c for i, c in cases.items() if c[2] >= members or len(cases) == 1}
             names[case.conflict_id] = _taken(alike, None, case)
             cases.pop(names[case.conflict_id])
-    items: dict[str, Any] = {i: (one.owner_id, one.kind) for i, one in shown.items.items() if i not in known}
+    items: dict[str, Any] = {
+        i: (one.owner_id, one.kind, one.opened_at) for i, one in shown.items.items() if i not in known
+    }
     for item in sorted(changes.items, key=lambda one: one.item_id):
         if item.item_id not in known:
             sides = {renamed(one, names) for one in (*item.incoming, *item.opposing)}
             same = {i: s for i, s in items.items() if shown.items[i].incoming | shown.items[i].opposing == sides}
-            names[item.item_id] = _taken(same or items, (item.owner_id, item.kind), item)
+            names[item.item_id] = _taken(same or items, (item.owner_id, item.kind, item.opened_at), item)
             items.pop(names[item.item_id])
     return names
 
 
 def _likeness(row: Relationship, first: Relationship | ShownVersion) -> tuple[object, ...]:
     shape = (first.status, first.facet, first.validity)
-    return (row.owner_id, row.slot, row.object.key, row.polarity, *shape)
+    # Ids of one submission are not in the order of its commits, and their times are.
+    return (row.owner_id, row.slot, row.object.key, row.polarity, row.first_recorded_at, *shape)
 
 
 def _members(case: ShownCase) -> set[str]:
