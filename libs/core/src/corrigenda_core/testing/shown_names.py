@@ -47,7 +47,7 @@ def shown_names(changes: Changes, shown: ShownTeam, known: Collection[str], deci
         if item.item_id not in known:
             sides = {renamed(one, names) for one in (*item.incoming, *item.opposing)}
             same = {i: s for i, s in items.items() if shown.items[i].incoming | shown.items[i].opposing == sides}
-            names[item.item_id] = _taken(same or items, (item.owner_id, item.kind, item.opened_at), item)
+            names[item.item_id] = _taken(same or dict(items), (item.owner_id, item.kind, item.opened_at), item)
             items.pop(names[item.item_id])
     return names
 
