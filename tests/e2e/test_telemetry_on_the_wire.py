@@ -17,6 +17,8 @@ from corrigenda.ingest.v1 import ingest_service_pb2
 from corrigenda.type.v1 import evidence_pb2
 from corrigenda_cli.stack import PROCESSES, Stack
 from corrigenda_conflict.notifier.metrics import NotifierMetrics
+from corrigenda_core.domain.errors import Reason
+from corrigenda_core.rpc.status import CODES
 from corrigenda_core.testing.otlp_collector import OtlpCollector
 from corrigenda_core.testing.wire_decisions import deciding, items_of, placed_row
 from mcp.client.client import Client
@@ -231,6 +233,15 @@ def test_alerts_have_the_shape_that_prometheus_reads_and_a_runbook_each() -> Non
         assert runbook.parent == ROOT / "docs" / "runbooks"
         # The runbook names the alert that leads to it.
         assert rule["alert"] in runbook.read_text(), rule["alert"]
+
+
+def test_who_is_told_to_ask_another_reader_is_no_failure() -> None:
+    (group,) = yaml.safe_load((OBSERVABILITY / "alerts.yaml").read_text())["groups"]
+    (failing,) = [rule["expr"] for rule in group["rules"] if rule["alert"] == "CorrigendaErrorRatio"]
+    counted, _, every = failing.partition("/")
+    assert CODES[Reason.REVISION_NOT_REPLICATED].name in counted
+    assert 'reason!="REVISION_NOT_REPLICATED"' in counted.replace(" ", "")
+    assert "{" not in every
 
 
 def test_the_dashboard_has_the_shape_that_grafana_reads() -> None:

@@ -31,6 +31,7 @@ from corrigenda_core.policy.search_terms import (
         ("ŁÓDŹ København ÆON", ["lodz", "kobenhavn", "aeon"], None),
         ("İstanbul ISPARTA ılık", ["istanbul", "isparta", "ilik"], None),
         ("ΟΔΟΣ οδος", ["οδοσ"], None),
+        ("ᾀ α\u0313\u0345 ἀι", ["αι"], None),
         ("Ёлка й", ["елка", "и"], None),
         ("ｆｕｌｌ ①", ["full", "1"], None),
         ("x²", ["x2"], None),

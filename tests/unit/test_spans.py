@@ -46,8 +46,9 @@ def test_each_citation_names_its_evidence_item() -> None:
 @pytest.mark.parametrize(
     ("citation", "field", "message"),
     [
-        (offsets(0, 4, 1), "evidence_index", "is 1, but there are 1"),
+        (offsets(0, 4, 1), "evidence_index", "is 1, but there is 1 evidence item"),
         (quote("main", -1), "evidence_index", "is -1"),
+        (quote("main", 2), "evidence_index", "is 2, but there is 1 evidence item"),
         (offsets(4, 5), "start", "is 4, but the text has 4"),
         (offsets(-1, 2), "start", "is -1"),
         (offsets(2, 2), "end", "not after the start 2"),

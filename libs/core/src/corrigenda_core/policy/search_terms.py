@@ -49,6 +49,8 @@ _OVERLOOKED: dict[int, str | None] = {
     for code_point in range(first, last + 1)
     if unicodedata.category(chr(code_point)) == "Mn"
 }
+# The iota below a Greek vowel becomes a letter where case is folded, so it is left until then.
+_OVERLOOKED_BEFORE_CASE = {code_point: None for code_point in _OVERLOOKED if code_point != 0x0345}
 # Letters that carry a stroke or are joined, which no normalisation takes apart.
 _PLAIN_LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d", "ς": "σ"}
@@ -164,7 +166,7 @@ def _fold(text: str) -> str:
     """Case, width and accents folded; equal for equivalent spellings of a text (NFC, NFD, NFKC, NFKD)."""
     if text.isascii():
         return text.lower()
-    plain = _cut_mark_runs(text.translate(_OVERLOOKED))
+    plain = _cut_mark_runs(text.translate(_OVERLOOKED_BEFORE_CASE))
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", plain).casefold())
     plain = "".join(c for c in plain.translate(_OVERLOOKED) if unicodedata.category(c) != "Cf")
     return unicodedata.normalize("NFC", plain.translate(_PLAIN_LETTERS))

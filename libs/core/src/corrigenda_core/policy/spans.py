@@ -44,7 +44,8 @@ def decide_cited_span(contents: Sequence[str], citation: Citation, *, field: str
     """
     index = citation.evidence_index
     if not 0 <= index < len(contents):
-        raise _refusal(f"{field}.evidence_index", f"is {index}, but there are {len(contents)} evidence items")
+        given = "is 1 evidence item" if len(contents) == 1 else f"are {len(contents)} evidence items"
+        raise _refusal(f"{field}.evidence_index", f"is {index}, but there {given}")
     if isinstance(citation, OffsetCitation):
         span = _offset_span(contents[index], citation.start, citation.end, field)
     else:

@@ -33,7 +33,7 @@ from corrigenda_core.domain.ids import (
 from corrigenda_core.domain.items import ReviewItem
 from corrigenda_core.domain.objects import EntityObject, Slot
 from corrigenda_core.domain.relationships import Relationship
-from corrigenda_core.domain.resolutions import Resolution
+from corrigenda_core.domain.resolutions import DecisionKind, Resolution
 from corrigenda_core.domain.sources import OnlyProfiles, RegisteredSource
 from corrigenda_core.domain.time import Instant
 from corrigenda_core.domain.views import TemporalSelector
@@ -408,7 +408,11 @@ class WireTwin:
         left = list(decided) if decided is not None else sorted(shown.decisions - self._known_decisions())
 
         def as_committed(changes: Changes) -> Changes:
-            taken, left[:] = left[: len(changes.decision_records)], left[len(changes.decision_records) :]
+            taken = []
+            for record in changes.decision_records:
+                # What a placement settles by its predicate's policy is none of the decisions that were asked for.
+                is_named = left and (decided is None or record.kind is not DecisionKind.SETTLE)
+                taken.append(left.pop(0) if is_named else record.decision_id)
             return renamed(changes, shown_names(changes, shown, self._known(), taken))
 
         self.model.as_committed = as_committed

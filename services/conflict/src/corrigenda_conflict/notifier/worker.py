@@ -114,7 +114,7 @@ class Notifier:
         while not stop.is_set():
             try:
                 told = await self._round(turn, stop)
-            except Exception as error:  # noqa: BLE001 - the loop is one of the two places that outlive any failure
+            except Exception as error:  # noqa: BLE001 - the loop of a worker outlives any failure
                 # The claim stays, and with it what is known of the last delivery: a lost one is found out by its token.
                 told = False
                 self._metrics.failed_rounds.inc()

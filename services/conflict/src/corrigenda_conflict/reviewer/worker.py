@@ -112,7 +112,7 @@ class Reviewer:
     async def _due_teams(self) -> list[TeamId]:
         try:
             due = await self._store.due_teams(TEAMS_PER_POLL)
-        except Exception as error:  # noqa: BLE001 - the loop is one of the two places that outlive any failure
+        except Exception as error:  # noqa: BLE001 - the loop of a worker outlives any failure
             self._metrics.failed_rounds.inc()
             _log.error("review_round_failed", exc_info=error)
             return []
@@ -122,7 +122,7 @@ class Reviewer:
     async def _tried_team(self, team_id: TeamId, stop: asyncio.Event) -> bool:
         try:
             return await self._review_team(team_id, stop)
-        except Exception as error:  # noqa: BLE001 - the loop is one of the two places that outlive any failure
+        except Exception as error:  # noqa: BLE001 - the loop of a worker outlives any failure
             self._metrics.failed_rounds.inc()
             _log.error("review_round_failed", team_id=team_id, exc_info=error)
             return False

@@ -67,7 +67,7 @@ class Respacer:
         while not stop.is_set():
             try:
                 await self.run_round(stop)
-            except Exception as error:  # noqa: BLE001 - the loop is one of the two places that outlive any failure
+            except Exception as error:  # noqa: BLE001 - the loop of a worker outlives any failure
                 self._metrics.failed_rounds.inc()
                 _log.error("respace_round_failed", exc_info=error)
             await wait_for_stop(stop, self._check_seconds)

@@ -98,7 +98,7 @@ class Indexer:
             worked = False
             try:
                 worked = await self.run_round(stop)
-            except Exception as error:  # noqa: BLE001 - the loop is one of the two places that outlive any failure
+            except Exception as error:  # noqa: BLE001 - the loop of a worker outlives any failure
                 self._metrics.failed_rounds.inc()
                 _log.error("index_round_failed", exc_info=error)
             if not worked:
@@ -119,7 +119,7 @@ class Indexer:
                 # The other teams do not wait for one whose batch cannot be written.
                 self._metrics.failed_batches.labels(refusal.reason.value).inc()
                 _log.warning("index_batch_failed", team_id=team_id, reason=refusal.reason.value)
-            except Exception as error:  # noqa: BLE001 - the loop is one of the two places that outlive any failure
+            except Exception as error:  # noqa: BLE001 - the loop of a worker outlives any failure
                 self._metrics.failed_batches.labels(Reason.INTERNAL_ERROR.value).inc()
                 _log.error("index_batch_failed", team_id=team_id, exc_info=error)
         self._measure(len(teams))
