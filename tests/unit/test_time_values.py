@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 from corrigenda_core.domain.time import ClosedToNothing, Interval, Moment, TextSpan, WholeInterval
@@ -32,6 +33,11 @@ ELSEWHERE = datetime(2026, 3, 1, 12, tzinfo=timezone(timedelta(hours=1)))
 def test_an_invalid_time_value_cannot_exist(make: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_an_instant_is_in_utc_whatever_its_zone_is_called() -> None:
+    greenwich = NOON.replace(tzinfo=ZoneInfo("Etc/UTC"))
+    assert Interval(start=greenwich) == Interval(start=NOON)
 
 
 def test_the_least_of_each_exists() -> None:
