@@ -154,6 +154,7 @@ def check_written(before: Rows, after: Rows) -> None:
         if table in COMMON_TABLES - {"team_clock"}:
             assert all(after[table][key] == row for key, row in before[table].items()), table
     losers = changed_rows(before["relationships"], after["relationships"])
+    assert len(losers) == 1
     (loser,) = losers
     assert losers[loser] <= LOSING_COLUMNS
     assert after["relationships"][loser]["status"] == "superseded"
