@@ -228,13 +228,14 @@ async def test_q9_a_process_that_is_stopped_while_it_holds_a_case_writes_nothing
                 awake.go_on()
                 await until_found(eye, resolved, conflict_id)
                 looked = await awake.until_looked(team_id, known[awake])
-                assert looked[-1]["resolved"] == 1
+                # A round that finds nothing left may have come after it.
+                assert any(line.get("resolved") == 1 for line in looked)
                 await until_found(eye, NO_RUN_WAITS, team_id)
                 before = rows_of(team_id)
                 paused.go_on()
                 told = await paused.until_looked(team_id, known[paused])
                 # It has lost the case; or it was stopped for so long that the look's own deadline has passed as well.
-                assert told[-1]["left"] == 1 or "STORE_UNAVAILABLE" in {line.get("reason") for line in told}
+                assert any(line.get("left") == 1 or line.get("reason") == "STORE_UNAVAILABLE" for line in told)
                 after = rows_of(team_id)
                 assert {**after, "review_runs": {}} == {**before, "review_runs": {}}
                 # The run, too, belongs to the other one by now. A look without a run is noted: it came to nothing.
